@@ -1,0 +1,209 @@
+"""The loop: update F, train the encoder on it, again, until a stated reason to stop."""
+
+import time
+from collections.abc import Callable
+from copy import deepcopy
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+
+from altopt.arrays import Array, certainty
+from altopt.encoders.encoder import Learner
+from altopt.selection import PseudoLabels
+from altopt.solvers.solver import Solution, Solver
+from altopt.views.view import Objective
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What the loop works on, checked and laid out row by row."""
+
+    rows: Any  # the encoder's inputs, one row per node
+    Y: Array  # one-hot rows of labelled nodes, zero rows elsewhere
+    labelled: Array
+    objective: Callable[[Array, Array], Objective]  # from P and confidence weights w to the views' sum
+    validation: tuple[Array, Array] | None = None  # nodes and class numbers; only to pick the best round
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """How long the encoder trains, and how often F is updated in between."""
+
+    n_warmup: int
+    n_rounds: int
+    n_epochs: int
+    seed: int
+    settled: float | None = None  # stop when at most this share of nodes changed label; None: never early
+
+
+@dataclass(frozen=True)
+class Round:
+    """What one update of F, and the training after it, left on record."""
+
+    round: int
+    objective: float
+    features: float  # the objective's three parts
+    graph: float
+    labels: float
+    residual: float
+    error_bound: float | None
+    n_products: int
+    changed: float  # share of nodes whose label this update changed
+    n_selected: int
+    loss: float  # of the encoder, after this round's training; NaN where none followed
+    validation: float | None  # accuracy on the validation labels, where there are any
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Best:
+    """The round that did best on the validation labels so far."""
+
+    round: int
+    accuracy: float
+    F: Array
+    P: Array
+    learner: Learner  # as it was when it gave P
+
+
+@dataclass
+class State:
+    """All that a round hands to the next: stored, it lets a broken-off fit go on."""
+
+    n_done: int
+    F: Array
+    P: Array
+    w: Array
+    start: Array
+    learner: Learner
+    trace: list[Round] = field(default_factory=list)
+    best: Best | None = None
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The fitted F, P and encoder, the way there, and why it ended."""
+
+    F: Array
+    P: Array
+    learner: Learner
+    trace: list[Round]
+    reason: str
+
+
+def alternate(
+    problem: Problem,
+    state: State,
+    solver: Solver,
+    pseudo_labels: PseudoLabels,
+    schedule: Schedule,
+    on_round: Callable[[State], None] = lambda state: None,
+) -> Outcome:
+    """n_rounds times (update F, train the encoder), and one last update of F.
+
+    `state` is a fresh `warm_up`, or what a former run's `on_round` was last given: then it goes on from there
+    and ends with the same bits.
+    """
+    reason = f"Reached n_rounds={schedule.n_rounds}"
+    while True:
+        began = time.perf_counter()
+        objective = problem.objective(state.P, state.w)
+        solution = solver.solve(objective, state.start)
+        S = pseudo_labels.soften(solution.F)
+        changed = float(np.mean(S.argmax(axis=1) != state.F.argmax(axis=1)))
+        state.F, state.w, state.start = solution.F, certainty(S), pseudo_labels.carry(solution.F, S)
+        settled = schedule.settled is not None and state.n_done > 0 and changed <= schedule.settled
+        finished = settled or state.n_done == schedule.n_rounds
+        accuracy = validate(problem, state)
+        loss, n_selected = float("nan"), 0
+        if not finished:
+            loss, n_selected = train(problem, state, pseudo_labels, schedule, S)
+        seconds = time.perf_counter() - began
+        parts = objective.parts(state.F)
+        state.trace.append(record(state, solution, parts, changed, n_selected, loss, accuracy, seconds))
+        if finished:
+            if settled:
+                reason = f"Stopped after {state.n_done} rounds: {changed:.2%} of the nodes changed their label"
+            break
+        state.n_done += 1
+        on_round(state)
+    return conclude(state, reason, settled)
+
+
+def warm_up(problem: Problem, learner: Learner, schedule: Schedule) -> State:
+    """The encoder trained on the given labels alone, and F = Y."""
+    L = np.flatnonzero(problem.labelled)
+    learner.train(problem.rows[L], problem.Y[L], np.ones(len(L)), schedule.n_warmup)
+    P = learner.predict(problem.rows)
+    return State(0, problem.Y, P, certainty(P), problem.Y, learner)
+
+
+def train(
+    problem: Problem, state: State, pseudo_labels: PseudoLabels, schedule: Schedule, S: Array
+) -> tuple[float, int]:
+    """n_epochs on labelled nodes (weight 1) and the chosen unlabelled ones; the loss and how many were chosen."""
+    L = np.flatnonzero(problem.labelled)
+    nodes, weights = pseudo_labels.choose(S, problem.labelled, schedule.seed + state.n_done)
+    targets = np.concatenate([pseudo_labels.labelled_targets(S[L], problem.Y[L]), S[nodes]])
+    weights = np.concatenate([np.ones(len(L)), weights])
+    loss = state.learner.train(problem.rows[np.concatenate([L, nodes])], targets, weights, schedule.n_epochs)
+    state.P = state.learner.predict(problem.rows)
+    return loss, len(nodes)
+
+
+def validate(problem: Problem, state: State) -> float | None:
+    """With validation labels, remember the best F so far. Nothing else ever sees them."""
+    if problem.validation is None:
+        return None
+    nodes, classes = problem.validation
+    accuracy = float(np.mean(state.F[nodes].argmax(axis=1) == classes))
+    if state.best is None or accuracy > state.best.accuracy:
+        state.best = Best(state.n_done, accuracy, state.F, state.P, deepcopy(state.learner))
+    return accuracy
+
+
+def record(
+    state: State,
+    solution: Solution,
+    parts: dict[str, float],
+    changed: float,
+    n_selected: int,
+    loss: float,
+    validation: float | None,
+    seconds: float,
+) -> Round:
+    """What goes into the trace."""
+    return Round(
+        round=state.n_done,
+        objective=sum(parts.values()),
+        features=parts.get("features", 0.0),
+        graph=parts.get("graph", 0.0),
+        labels=parts.get("labels", 0.0),
+        residual=solution.residual,
+        error_bound=solution.error_bound,
+        n_products=solution.n_products,
+        changed=changed,
+        n_selected=n_selected,
+        loss=loss,
+        validation=validation,
+        seconds=seconds,
+    )
+
+
+def conclude(state: State, reason: str, settled: bool) -> Outcome:
+    """Pick the round to keep and word the end."""
+    if not settled:
+        last = state.trace[-1].changed
+        moving = f" while {last:.2%} of the nodes still changed their label. Raise n_rounds to go on"
+        reason += moving if last > 0.01 else f"; {last:.2%} of the nodes changed their label in the last one"
+    best = state.best
+    if best is None:
+        return Outcome(state.F, state.P, state.learner, state.trace, reason + ".")
+    reason += f". Kept round {best.round}, the best on the validation labels ({best.accuracy:.2%})."
+    return Outcome(best.F, best.P, best.learner, state.trace, reason)
+
+
+def as_dicts(trace: list[Round]) -> list[dict[str, Any]]:
+    """The trace as plain records, for JSON and tables."""
+    return [asdict(entry) for entry in trace]

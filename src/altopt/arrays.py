@@ -1,0 +1,43 @@
+"""What an array is here, and the two row operations everything shares: softmax and certainty."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+
+BLOCK_ROWS = 32_768  # rows handled at once where a whole n x d copy would be too much
+
+
+def row_blocks(n: int, size: int = BLOCK_ROWS) -> list[slice]:
+    """Slices that cut 0..n into contiguous blocks of at most `size` rows."""
+    return [slice(start, min(start + size, n)) for start in range(0, n, size)]
+
+
+def softmax(F: Array, temperature: float = 1.0) -> Array:
+    """exp(F_ij / temperature), each row divided by its sum; finite for every finite F."""
+    shifted = (F - F.max(axis=1, keepdims=True)) / temperature
+    np.exp(shifted, out=shifted)
+    shifted /= shifted.sum(axis=1, keepdims=True)
+    return shifted
+
+
+def certainty(S: Array) -> Array:
+    """w_i = 1 - H(S_i) / log c for rows that are distributions: 0 says nothing, 1 is certain.
+
+    >>> certainty(np.array([[0.5, 0.5], [1.0, 0.0]]))
+    array([0., 1.])
+    """
+    entropy = -np.sum(np.where(S > 0, S * np.log(np.where(S > 0, S, 1.0)), 0.0), axis=1)
+    return np.asarray(np.clip(1.0 - entropy / np.log(S.shape[1]), 0.0, 1.0))
+
+
+def shares(F: Array) -> Array:
+    """F with each row divided by its sum; a row without any mass becomes uniform.
+
+    Row sums of F grow with a node's degree; shares make one temperature mean the same on every node.
+    """
+    kept = np.maximum(F, 0.0)
+    total = kept.sum(axis=1, keepdims=True)
+    return np.where(total > 0, kept / np.where(total > 0, total, 1.0), 1.0 / F.shape[1])

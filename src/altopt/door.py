@@ -1,0 +1,201 @@
+"""X and y as they come in at the door: read in any of their forms, checked once, with a sentence if wrong."""
+
+import numbers
+import warnings
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.exceptions import DataConversionWarning
+
+from altopt.arrays import Array, row_blocks
+from altopt.errors import InputError
+
+UNKNOWN = -1
+
+
+def package_of(value: Any) -> str:
+    return type(value).__module__.split(".")[0]
+
+
+def read_X(X: Any) -> tuple[Any, Any]:
+    """X as a dense or CSR array, and the row ids it carries (a DataFrame's own index) or None."""
+    package = package_of(X)
+    row_ids = None
+    if package == "torch":
+        X = X.detach().cpu()
+        X = sp.coo_array((X.coalesce().values().numpy(), X.coalesce().indices().numpy()), X.shape) if (
+            X.is_sparse
+        ) else X.numpy()
+    elif package in ("pandas", "polars", "pyarrow"):
+        if package == "pandas" and not is_default_index(X.index):
+            row_ids = X.index.to_numpy()
+        X = numbers_of_table(X)
+    if sp.issparse(X):
+        return sp.csr_array(X), row_ids
+    if isinstance(X, np.ndarray):
+        return X, row_ids
+    return np.asarray(X), row_ids
+
+
+def is_default_index(index: Any) -> bool:
+    return type(index).__name__ == "RangeIndex" and index.start == 0 and index.step == 1
+
+
+def numbers_of_table(table: Any) -> Array:
+    """The table's columns side by side; a column that is not numbers is named."""
+    names = table.column_names if hasattr(table, "column_names") else list(table.columns)
+    columns = []
+    for name in names:
+        column = np.asarray(table[name].to_numpy() if hasattr(table[name], "to_numpy") else table[name])
+        try:
+            columns.append(column.astype(np.float64))
+        except (TypeError, ValueError) as cause:
+            raise InputError(
+                f"X's column {name!r} must hold numbers, but holds {column.dtype} such as {column[0]!r}. "
+                "Encode it (for example one-hot) or drop it."
+            ) from cause
+    return np.column_stack(columns) if columns else np.empty((len(table), 0))
+
+
+def require_finite(X: Any) -> None:
+    """Refuse NaN and infinity in X, naming the first place, a block of rows at a time."""
+    if sp.issparse(X):
+        bad = np.flatnonzero(~np.isfinite(X.data))
+        if len(bad):
+            row = int(np.searchsorted(X.indptr, bad[0], side="right") - 1)
+            raise InputError(bad_number(X.data[bad[0]], row, int(X.indices[bad[0]])))
+        return
+    if X.dtype.kind not in "fc":
+        return
+    for rows in row_blocks(X.shape[0]):
+        block = np.asarray(X[rows])
+        if not np.isfinite(block.sum(dtype=np.float64)):
+            where = np.argwhere(~np.isfinite(block))
+            if len(where):
+                row, column = where[0]
+                raise InputError(bad_number(block[row, column], rows.start + int(row), int(column)))
+
+
+def bad_number(value: Any, row: int, column: int) -> str:
+    found = "NaN" if np.isnan(value) else "inf"
+    return (
+        f"X must hold finite numbers, but has {found} in row {row}, column {column}. "
+        "Fill in NaN and inf before fitting (0 means: says nothing)."
+    )
+
+
+def read_y(y: Any, n_rows: int, classes: Any = None) -> tuple[Array, Array]:
+    """The classes in order, and each node's class number or -1 where its label is unknown."""
+    values = as_column(y)
+    if len(values) != n_rows:
+        raise InputError(
+            f"y has {len(values):,} entries but X has {n_rows:,} rows. Mark unknown labels with -1, None or NaN."
+        )
+    known = known_labels(values)
+    labels = plain_labels(values[known], np.flatnonzero(known))
+    if not len(labels):
+        raise InputError("y holds no label at all: every entry is -1, None or NaN. Give at least two classes.")
+    present = np.unique(labels)
+    declared = present if classes is None else np.unique(plain_labels(as_column(classes), None))
+    if classes is not None:
+        alike = declared.dtype.kind in "US" if present.dtype.kind in "US" else declared.dtype.kind not in "US"
+        strangers = present[~np.isin(present, declared)] if alike else present
+        if len(strangers):
+            raise InputError(
+                f"y holds the label {strangers[0]!r}, which classes= does not list. Add it there or hide it with -1."
+            )
+        empty = declared[~np.isin(declared, present)]
+        if len(empty):
+            listed = ", ".join(repr(c) for c in empty[:5].tolist())
+            warnings.warn(
+                f"{len(empty)} of the declared classes have no labelled node ({listed}): "
+                "nothing can be learned about them.",
+                UserWarning,
+                stacklevel=4,
+            )
+    if len(declared) < 2 or len(present) < 2:
+        raise InputError(
+            f"y must hold at least two classes, but its labelled nodes are all of one class ({present[0]!r})."
+        )
+    codes = np.full(n_rows, UNKNOWN, dtype=np.int64)
+    codes[known] = np.searchsorted(declared, labels)
+    return declared.astype(object) if wants_objects(values, declared) else declared, codes
+
+
+def wants_objects(values: Array, classes: Array) -> bool:
+    """Strings that came as Python objects go back as Python objects."""
+    return values.dtype == object and classes.dtype.kind == "U"
+
+
+def as_column(y: Any) -> Array:
+    """y as one flat array that keeps each entry as it is."""
+    if y is None:
+        raise InputError("y is None, but fit requires y to be passed: one label per node, -1 where unknown.")
+    package = package_of(y)
+    if package == "torch":
+        y = y.detach().cpu().numpy()
+    elif package in ("pandas", "polars", "pyarrow"):
+        y = y.to_numpy(zero_copy_only=False) if package == "pyarrow" and hasattr(y, "type") else y.to_numpy()
+    elif isinstance(y, (list, tuple)) and any(isinstance(v, str) or v is None for v in y):
+        # numpy would turn ["a", -1] into text: keep the entries apart
+        held = np.empty(len(y), dtype=object)
+        held[:] = y
+        y = held
+    values = np.asarray(y)
+    if values.ndim == 2 and values.shape[1] == 1:
+        warnings.warn(
+            "A column-vector y was passed when a 1d array was expected; it is read as one label per row.",
+            DataConversionWarning,
+            stacklevel=4,
+        )
+        values = values[:, 0]
+    if values.ndim != 1:
+        raise InputError(f"y must be one label per node (1-D), but has shape {values.shape}.")
+    return values
+
+
+def known_labels(values: Array) -> Array:
+    """False where the entry is -1, None or NaN (also as the text numpy makes of them)."""
+    if values.dtype.kind in "iu":
+        return np.asarray(values != UNKNOWN)
+    if values.dtype.kind == "f":
+        return ~np.isnan(values) & (values != UNKNOWN)
+    if values.dtype.kind in "US":
+        return ~np.isin(values, np.array(["-1", "nan"], dtype=values.dtype.kind))
+    if values.dtype == object:
+        return np.fromiter((not is_unknown(v) for v in values), dtype=bool, count=len(values))
+    return np.ones(len(values), dtype=bool)
+
+
+def is_unknown(value: Any) -> bool:
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    if isinstance(value, numbers.Number) and not isinstance(value, bool):
+        return bool(value != value or value == UNKNOWN)
+    return False
+
+
+def plain_labels(labels: Array, rows: Array | None) -> Array:
+    """Labels as one sortable array: all text, all whole numbers or all bools; anything else is refused."""
+    if labels.dtype == object:
+        if all(isinstance(v, str) for v in labels):
+            labels = labels.astype(str)
+        elif all(isinstance(v, numbers.Number) for v in labels):
+            labels = np.array(labels.tolist())
+        else:
+            kinds = sorted({type(v).__name__ for v in labels})
+            raise InputError(
+                f"y mixes labels of types {', '.join(kinds)}. Use one type (text or whole numbers) for all labels."
+            )
+    if labels.dtype.kind == "f":
+        broken = np.flatnonzero(~(labels == np.round(labels)) | np.isinf(labels))
+        if len(broken):
+            place = f" in row {rows[broken[0]]}" if rows is not None else ""
+            raise InputError(
+                f"Unknown label type: y holds {labels[broken[0]]}{place}. "
+                "Labels are whole numbers or text; AltOpt classifies and does not fit continuous targets."
+            )
+    elif labels.dtype.kind not in "iubUS":
+        raise InputError(f"Unknown label type: y holds {labels.dtype}. Labels are whole numbers, text or bools.")
+    return labels

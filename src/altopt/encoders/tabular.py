@@ -1,0 +1,95 @@
+"""Any scikit-learn classifier that takes sample weights, as an encoder."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import has_fit_parameter
+
+from altopt.arrays import Array, row_blocks
+from altopt.errors import InputError
+
+
+@dataclass(frozen=True)
+class TabularEncoder:
+    """P = classifier.predict_proba(X): trees, forests, pipelines, anything with fit(X, y, sample_weight).
+
+    Soft labels enter by weighting: a row with targets (0.7, 0.3) is given once per class, with weights 0.7 and
+    0.3; shares below `min_share` are left out. Each round fits anew; the number of epochs plays no part.
+    """
+
+    classifier: Any
+    min_share: float = 0.01
+
+    def begin(self, n_features: int, n_classes: int, seed: int) -> "TabularLearner":
+        last = self.classifier.steps[-1][1] if isinstance(self.classifier, Pipeline) else self.classifier
+        if not hasattr(self.classifier, "predict_proba") or not has_fit_parameter(last, "sample_weight"):
+            raise InputError(
+                f"encoder {type(last).__name__} must have predict_proba and a fit that takes sample_weight. "
+                "Try HistGradientBoostingClassifier, RandomForestClassifier or LogisticRegression."
+            )
+        return TabularLearner(self, n_classes, seed)
+
+
+class TabularLearner:
+    def __init__(self, settings: TabularEncoder, n_classes: int, seed: int) -> None:
+        self.settings = settings
+        self.n_classes = n_classes
+        self.model = clone(settings.classifier)
+        seeds = {name: seed for name in self.model.get_params() if name.split("__")[-1] == "random_state"}
+        self.model.set_params(**seeds)
+        self.fitted = False
+
+    def train(self, X: Any, targets: Array, weights: Array, n_epochs: int) -> float:
+        parts = targets * weights[:, None]
+        rows, classes = np.nonzero((targets >= self.settings.min_share) & (parts > 0))
+        weight = parts[rows, classes]
+        model = clone(self.model)
+        if isinstance(model, Pipeline):
+            model.fit(X[rows], classes, **{f"{model.steps[-1][0]}__sample_weight": weight})
+        else:
+            model.fit(X[rows], classes, sample_weight=weight)
+        self.model, self.fitted = model, True
+        P = np.maximum(self.predict(X), 1e-12)
+        return float(-np.sum(parts * np.log(P)) / max(weights.sum(), 1e-12))
+
+    def predict(self, X: Any) -> Array:
+        P = np.zeros((X.shape[0], self.n_classes))
+        if not self.fitted:
+            return P + 1.0 / self.n_classes
+        for rows in row_blocks(X.shape[0]):
+            P[rows][:, self.model.classes_] = self.model.predict_proba(X[rows])
+        return P
+
+    def state(self) -> dict[str, Array]:
+        return {"skops": to_skops(self.model)} if self.fitted else {}
+
+    def restore(self, state: dict[str, Array]) -> None:
+        if "skops" in state:
+            self.model, self.fitted = from_skops(state["skops"]), True
+
+
+def to_skops(estimator: Any) -> Array:
+    """A scikit-learn estimator as bytes, without pickle."""
+    try:
+        from skops.io import dumps
+    except ImportError as missing:
+        raise InputError(
+            "Storing a scikit-learn encoder needs skops, which is not installed. "
+            "Install it with: pip install 'altopt[tabular]'."
+        ) from missing
+    return np.frombuffer(dumps(estimator), dtype=np.uint8)
+
+
+def from_skops(data: Array) -> Any:
+    """The inverse of `to_skops`; refuses anything that is not scikit-learn's or numpy's."""
+    from skops.io import get_untrusted_types, loads
+
+    held = data.tobytes()
+    unknown = get_untrusted_types(data=held)
+    foreign = [name for name in unknown if not name.startswith(("sklearn.", "numpy."))]
+    if foreign:
+        raise InputError(f"The stored encoder holds {foreign[0]}, neither scikit-learn's nor numpy's: not loaded.")
+    return loads(held, trusted=unknown)

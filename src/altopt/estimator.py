@@ -1,0 +1,414 @@
+"""AltOpt: the parts assembled into one estimator with scikit-learn's face."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Literal, Self
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import _check_feature_names, check_is_fitted, validate_data
+
+from altopt import extension, store
+from altopt.alternate import Problem, Round, Schedule, State, alternate, as_dicts, warm_up
+from altopt.arrays import Array, certainty
+from altopt.door import UNKNOWN, read_X, read_y, require_finite
+from altopt.encoders import Encoder, LinearEncoder, MLPEncoder, TabularEncoder
+from altopt.errors import InputError
+from altopt.features import Features
+from altopt.graph import Graph
+from altopt.inputs import Inputs, PlainInputs, ReducedInputs
+from altopt.neighbours import Neighbours
+from altopt.operator import NormalizedAdjacency
+from altopt.selection import CertainEnough, EveryoneWeighted, NoPseudoLabels, PseudoLabels, SurestPerClass
+from altopt.solvers import ConjugateGradient, GradientSteps, Solver
+from altopt.threads import threads_for
+from altopt.views import (
+    CrossEntropyFeatureView,
+    CrossEntropyLabelView,
+    FeatureView,
+    GraphView,
+    LabelView,
+    Objective,
+    SoftmaxFeatureView,
+    SquaredLaplacianView,
+)
+
+SETTLED = 0.001  # a default fit stops when at most this share of the nodes changed label in a round
+
+
+class AltOpt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A label for every node of a graph, from node features, the edges and a few known labels.
+
+    Soft labels F (n x c) are shared by three views, and found together with an encoder, P = encoder(X'):
+
+        minimise over F, encoder:   feature_weight * D_X(P, F)  +  D_A(F)  +  label_weight * D_Y(Y_L, F_L)
+
+    by turns: with P fixed, F solves a sparse linear system; with F fixed, the encoder learns from F.
+
+    Parameters
+    ----------
+    feature_weight, label_weight : the weights lambda1 and lambda2; the graph's weight is 1.
+    restart : weight of a node's own features in the diffusion that feeds the encoder; 1 means no diffusion.
+    n_diffusion : steps of that diffusion.
+    temperature : of the softmax that turns F into distributions; lower is surer.
+    n_rounds : how often F is updated and the encoder trained on it; "full" makes n_epochs rounds of one epoch.
+    n_warmup, n_epochs : encoder epochs before the first round, and in each round.
+    n_pseudo : the surest unlabelled nodes per class to train on; None takes all, weighted; 0 takes none.
+    min_confidence : pseudo labels less sure than this are never trained on.
+    encoder : an encoder or any scikit-learn classifier that takes sample weights. Default LinearEncoder().
+    inputs : what the encoder reads. Default ReducedInputs(), the leading directions of the diffused features.
+    solver : for F. Default ConjugateGradient(rtol=1e-6).
+    feature_view, graph_view, label_view : classes from altopt.views. Default: the squared, Laplacian and
+        squared forms, which make F's problem a linear system.
+    self_loops : tie every node to itself, with the mean edge weight.
+    n_neighbors : of the graph that is built from X when none is given.
+    classes : all classes, when some may have no labelled node.
+    random_state : a seed; the same seed gives the same bits. None draws one, recorded as `seed_`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[0.0], [0.1], [1.0], [1.1]])
+    >>> AltOpt(random_state=0).fit(X, ["a", None, "b", None], graph=[(0, 1), (2, 3)]).transduction_.tolist()
+    ['a', 'a', 'b', 'b']
+    """
+
+    def __init__(
+        self,
+        *,
+        feature_weight: float = 0.3,
+        label_weight: float = 1.0,
+        restart: float = 0.1,
+        n_diffusion: int = 10,
+        temperature: float = 0.2,
+        n_rounds: int | Literal["full"] = 5,
+        n_warmup: int = 40,
+        n_epochs: int = 40,
+        n_pseudo: int | None = None,
+        min_confidence: float = 0.0,
+        encoder: Any = None,
+        inputs: Inputs | None = None,
+        solver: Solver | None = None,
+        feature_view: Any = None,
+        graph_view: Any = None,
+        label_view: Any = None,
+        self_loops: bool = False,
+        n_neighbors: int = 10,
+        classes: Any = None,
+        random_state: int | None = None,
+    ) -> None:
+        self.feature_weight = feature_weight
+        self.label_weight = label_weight
+        self.restart = restart
+        self.n_diffusion = n_diffusion
+        self.temperature = temperature
+        self.n_rounds = n_rounds
+        self.n_warmup = n_warmup
+        self.n_epochs = n_epochs
+        self.n_pseudo = n_pseudo
+        self.min_confidence = min_confidence
+        self.encoder = encoder
+        self.inputs = inputs
+        self.solver = solver
+        self.feature_view = feature_view
+        self.graph_view = graph_view
+        self.label_view = label_view
+        self.self_loops = self_loops
+        self.n_neighbors = n_neighbors
+        self.classes = classes
+        self.random_state = random_state
+
+    @classmethod
+    def paper(
+        cls,
+        variant: Literal["mse", "ce", "H", "N"] = "mse",
+        *,
+        diffusion: bool = True,
+        pseudo_labels: bool = True,
+        n_rounds: int | Literal["full"] = 5,
+        total_epochs: int = 500,
+        n_steps: int = 10,
+        **settings: Any,
+    ) -> Self:
+        """The paper to the letter: its steps, its step size, its schedule.
+
+        `variant`: "mse" (Eqs. 4-5), "ce" (appendix A), "H" (squared Laplacian) or "N" (appendix C).
+        `diffusion=False` and `pseudo_labels=False` are its ablations. `n_rounds` updates of F are spread evenly
+        over `total_epochs`. Any parameter of AltOpt may be given besides.
+        """
+        views = {
+            "mse": (FeatureView, GraphView, LabelView),
+            "ce": (CrossEntropyFeatureView, GraphView, LabelView),
+            "H": (FeatureView, SquaredLaplacianView, LabelView),
+            "N": (SoftmaxFeatureView, GraphView, CrossEntropyLabelView),
+        }
+        if variant not in views:
+            raise InputError(f"variant must be one of {', '.join(views)}, but is {variant!r}.")
+        feature_view, graph_view, label_view = views[variant]
+        chosen: dict[str, Any] = {
+            "feature_weight": 0.5,
+            "label_weight": 5.0,
+            "restart": 0.1 if diffusion else 1.0,
+            "temperature": 0.1,
+            "n_rounds": n_rounds,
+            "n_warmup": 100,
+            "n_epochs": total_epochs if n_rounds == "full" else round(total_epochs / n_rounds),
+            "n_pseudo": 100 if pseudo_labels else 0,
+            "encoder": MLPEncoder(loss="ce" if variant in ("ce", "N") else "mse"),
+            "inputs": PlainInputs(),
+            "solver": GradientSteps(n_steps=n_steps),
+            "feature_view": feature_view,
+            "graph_view": graph_view,
+            "label_view": label_view,
+        }
+        return cls(**(chosen | settings))
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        graph: Any = None,
+        validation: tuple[Any, Any] | None = None,
+        *,
+        on_round: Callable[[int, int, Round], None] | None = None,
+        checkpoint: str | Path | None = None,
+        resume: bool = False,
+    ) -> Self:
+        """Find F and the encoder.
+
+        X : one row of features per node: numpy, scipy sparse, torch, DataFrame or memory map.
+        y : one label per node; -1, None or NaN where unknown.
+        graph : anything Graph takes; None builds a symmetric k-nearest-neighbour graph of X.
+        validation : (nodes, labels), used for one thing only: to keep the best round.
+        on_round : called after each round with rounds done, rounds planned and the round's record.
+        checkpoint : a folder to store the state in after each round; with `resume` the fit goes on from there.
+        """
+        self._check_settings()
+        _check_feature_names(self, X, reset=True)
+        X, row_ids = read_X(X)
+        X = self._check_X(X, reset=True)
+        n = X.shape[0]
+        self.classes_, codes = read_y(y, n, self.classes)
+        self.labelled_ = codes != UNKNOWN
+        self.seed_ = int(np.random.SeedSequence().entropy) % 2**32 if self.random_state is None else self._seed()
+        if graph is None:
+            self.neighbours_ = Neighbours(X, self.n_neighbors)
+            self.graph_ = self.neighbours_.graph()
+        else:
+            self.neighbours_ = None
+            self.graph_ = (graph if isinstance(graph, Graph) else Graph(graph)).rows_for(n, row_ids)
+        A_tilde = NormalizedAdjacency(self.graph_.adjacency, self.self_loops)
+        self.Y_ = one_hot(codes, len(self.classes_))
+        objective = self._objective(A_tilde, self.Y_, self.labelled_)
+        judges = self._read_validation(validation)
+        with threads_for(n * min(X.shape[1], 256)):
+            self.inputs_ = self._inputs().prepare(A_tilde, X, self.restart, self.n_diffusion, self.seed_)
+            rows = self.inputs_.rows(self.inputs_.Z)
+            problem = Problem(rows, self.Y_, self.labelled_, objective, judges)
+            self._alternate(problem, on_round, checkpoint, resume)
+        has_label = np.bincount(self.graph_.components, weights=self.labelled_) > 0
+        self.reached_ = has_label[self.graph_.components] | ~Features(X, standardise=False).empty_rows()
+        self._read_out(codes)
+        return self
+
+    def _alternate(
+        self,
+        problem: Problem,
+        on_round: Callable[[int, int, Round], None] | None,
+        checkpoint: str | Path | None,
+        resume: bool,
+    ) -> None:
+        schedule = self._schedule()
+        learner = self._encoder().begin(problem.rows.shape[1], len(self.classes_), self.seed_)
+        mark = store.fingerprint(self, problem) if checkpoint is not None else ""
+        state = None
+        if checkpoint is not None and resume:
+            state = store.load_checkpoint(Path(checkpoint), mark, learner)
+        if state is None:
+            state = warm_up(problem, learner, schedule)
+
+        def after_round(state: State) -> None:
+            if checkpoint is not None:
+                store.save_checkpoint(Path(checkpoint), mark, state)
+            if on_round is not None:
+                on_round(state.n_done, schedule.n_rounds, state.trace[-1])
+
+        outcome = alternate(problem, state, self._solver(), self._pseudo_labels(), schedule, after_round)
+        self.scores_, self.encoder_output_, self.encoder_ = outcome.F, outcome.P, outcome.learner
+        self.trace_, self.outcome_ = as_dicts(outcome.trace), outcome.reason
+        self.n_iter_ = len(self.trace_)
+
+    def _read_out(self, codes: Array) -> None:
+        """From F to what users ask for."""
+        self.label_distributions_ = self._pseudo_labels().soften(self.scores_)
+        self.confidence_ = certainty(self.label_distributions_)
+        found = self.scores_.argmax(axis=1)
+        self.transduction_ = self.classes_[np.where(codes == UNKNOWN, found, codes)]
+
+    def predict_proba(self, X: Any, edges: Any = None) -> Array:
+        """Class probabilities of nodes that were not there at fit.
+
+        edges : pairs (row of X, known node id); or a table with source and target, whose ends may also be two
+            new nodes, named by X's index or row; or a list of both. Then F is solved anew on the whole graph.
+            Without edges, a model that built its own graph ties each row to its nearest known nodes; a model
+            fitted on a given graph goes by the features alone.
+        """
+        check_is_fitted(self)
+        _check_feature_names(self, X, reset=False)
+        X, row_ids = read_X(X)
+        X = self._check_X(X, reset=False)
+        if edges is None and self.neighbours_ is not None:
+            F = self._vote_of_neighbours(X)
+        else:
+            ends = extension.resolve_edges(self.graph_, X.shape[0], row_ids, [] if edges is None else edges)
+            F = self._solve_extended(X, ends)
+        return self._pseudo_labels().soften(F)
+
+    def predict(self, X: Any, edges: Any = None) -> Array:
+        """Labels of nodes that were not there at fit; see predict_proba."""
+        probabilities = self.predict_proba(X, edges)
+        return np.asarray(self.classes_[probabilities.argmax(axis=1)])
+
+    def _solve_extended(self, X: Any, ends: tuple[Array, Array, Array]) -> Array:
+        """F of the new nodes, from one solve over known and new nodes together."""
+        n_new = X.shape[0]
+        A_tilde = NormalizedAdjacency(extension.extend(self.graph_, n_new, *ends), self.self_loops)
+        rows = extension.new_inputs(self.inputs_, A_tilde, X, self.restart, self.n_diffusion)
+        P = np.concatenate([self.encoder_output_, self.encoder_.predict(rows)])
+        Y = np.concatenate([self.Y_, np.zeros((n_new, len(self.classes_)))])
+        labelled = np.concatenate([self.labelled_, np.zeros(n_new, dtype=bool)])
+        objective = self._objective(A_tilde, Y, labelled)(P, certainty(P))
+        return self._solver().solve(objective, Y).F[-n_new:]
+
+    def _vote_of_neighbours(self, X: Any) -> Array:
+        """F of each new row on its own, from its nearest known nodes' F held fixed and its own P.
+
+        F_i = (lambda1 P_i + sum_j a_ij F_j) / (lambda1 + 1): the row of the linear system that belongs to i.
+        """
+        assert self.neighbours_ is not None
+        rows, known = self.neighbours_.edges_of(X)
+        n, n_new = self.graph_.n_nodes, X.shape[0]
+        degrees = np.bincount(rows, minlength=n_new)[rows] * np.maximum(self.graph_.degrees[known], 1.0)
+        ties = sp.csr_array((1.0 / np.sqrt(degrees), (rows, known)), shape=(n_new, n))
+        own = self.inputs_.coordinates(X)
+        if self.restart < 1.0:
+            own = (1 - self.restart) * (ties @ self.inputs_.Z) + self.restart * own
+        P = self.encoder_.predict(self.inputs_.rows(own.astype(np.float32)))
+        F = (self.feature_weight * P + ties @ self.scores_) / (self.feature_weight + 1.0)
+        return np.asarray(F)
+
+    def save(self, path: str | Path) -> None:
+        """Store the fitted model in a folder, as safetensors and JSON; an earlier one there is replaced whole."""
+        check_is_fitted(self)
+        store.save(self, Path(path))
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """A model stored by `save`; a damaged, foreign or newer one is refused in words."""
+        return store.load(cls, Path(path))
+
+    # the parts, with their defaults
+
+    def _encoder(self) -> Encoder:
+        if self.encoder is None:
+            return LinearEncoder()
+        return self.encoder if isinstance(self.encoder, Encoder) else TabularEncoder(self.encoder)
+
+    def _inputs(self) -> Inputs:
+        return ReducedInputs() if self.inputs is None else self.inputs
+
+    def _solver(self) -> Solver:
+        return ConjugateGradient() if self.solver is None else self.solver
+
+    def _schedule(self) -> Schedule:
+        settled = SETTLED if self.n_pseudo is None else None
+        if self.n_rounds == "full":
+            return Schedule(self.n_warmup, self.n_epochs, 1, self.seed_, settled)
+        return Schedule(self.n_warmup, self.n_rounds, self.n_epochs, self.seed_, settled)
+
+    def _pseudo_labels(self) -> PseudoLabels:
+        rule: PseudoLabels
+        if self.feature_view is SoftmaxFeatureView:
+            rule = CertainEnough(self.min_confidence)
+        elif self.n_pseudo is None:
+            rule = EveryoneWeighted(self.temperature, self.min_confidence)
+        else:
+            rule = SurestPerClass(self.n_pseudo, self.temperature, self.min_confidence)
+        return NoPseudoLabels(rule) if self.n_pseudo == 0 else rule
+
+    def _objective(
+        self, A_tilde: NormalizedAdjacency, Y: Array, labelled: Array
+    ) -> Callable[[Array, Array], Objective]:
+        feature_view = self.feature_view or FeatureView
+        graph = (self.graph_view or GraphView)(A_tilde)
+        labels = (self.label_view or LabelView)(Y, labelled, self.label_weight)
+
+        def build(P: Array, w: Array) -> Objective:
+            weighted = feature_view is SoftmaxFeatureView
+            features = feature_view(P, self.feature_weight, **({"w": w} if weighted else {}))
+            return Objective((features, graph, labels))
+
+        return build
+
+    # the door
+
+    def _seed(self) -> int:
+        if isinstance(self.random_state, np.random.RandomState):
+            return int(self.random_state.randint(2**31))
+        return int(self.random_state)  # type: ignore[arg-type]
+
+    def _check_settings(self) -> None:
+        for name, least in (("feature_weight", 0.0), ("label_weight", 0.0), ("min_confidence", 0.0)):
+            if not getattr(self, name) >= least:
+                raise InputError(f"{name} must be {least:g} or more, but is {getattr(self, name)!r}.")
+        if not self.temperature > 0:
+            raise InputError(f"temperature must be above 0, but is {self.temperature!r}.")
+        if not 0 < self.restart <= 1:
+            raise InputError(f"restart must lie in (0, 1], but is {self.restart!r}; 1 means no diffusion.")
+        if self.n_rounds != "full" and not (isinstance(self.n_rounds, (int, np.integer)) and self.n_rounds >= 0):
+            raise InputError(f"n_rounds must be a whole number from 0 on or 'full', but is {self.n_rounds!r}.")
+
+    def _check_X(self, X: Any, reset: bool) -> Any:
+        if isinstance(X, np.memmap) and X.ndim == 2 and X.dtype.kind == "f":
+            if reset:
+                self.n_features_in_ = X.shape[1]
+        else:
+            if sp.issparse(X) or (isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind == "f"):
+                require_finite(X)
+            X = validate_data(
+                self, X, accept_sparse="csr", dtype=(np.float64, np.float32), reset=reset, skip_check_array=False
+            )
+        require_finite(X)
+        return X
+
+    def _read_validation(self, validation: tuple[Any, Any] | None) -> tuple[Array, Array] | None:
+        if validation is None:
+            return None
+        nodes, labels = validation
+        positions = self.graph_.positions(nodes)
+        labels = np.asarray(labels)
+        if len(labels) != len(positions):
+            raise InputError(f"validation has {len(positions):,} nodes but {len(labels):,} labels.")
+        overlap = self.labelled_[positions]
+        if overlap.any():
+            raise InputError(
+                f"validation names node {np.asarray(nodes)[overlap][0]!r}, whose label is already in y. Hide it there."
+            )
+        unknown = ~np.isin(labels, self.classes_)
+        if unknown.any():
+            raise InputError(f"validation holds the label {labels[unknown][0]!r}, which is not among the classes.")
+        return positions, np.searchsorted(self.classes_, labels)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def one_hot(codes: Array, n_classes: int) -> Array:
+    """Y: a one in the class of each labelled node, zero rows elsewhere."""
+    Y = np.zeros((len(codes), n_classes))
+    known = np.flatnonzero(codes != UNKNOWN)
+    Y[known, codes[known]] = 1.0
+    return Y

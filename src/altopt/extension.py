@@ -1,0 +1,114 @@
+"""Nodes that were not there at the fit: their edges resolved, the graph extended, their inputs diffused."""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from altopt import tables
+from altopt.arrays import Array
+from altopt.door import package_of
+from altopt.errors import InputError
+from altopt.graph import Graph
+from altopt.inputs import Prepared, settle_isolated
+from altopt.operator import NormalizedAdjacency
+
+
+def resolve_edges(graph: Graph, n_new: int, new_ids: Any, edges: Any) -> tuple[Array, Array, Array]:
+    """Edge ends as positions (known nodes 0..n-1, new ones from n on) and weights.
+
+    Pairs are (row of X_new, known node id). A table with source/target names either kind at either end: a new
+    node by its id (X_new's index) or, without ids, its row; everything else is a known node's id. A list of
+    such parts is taken together.
+    """
+    if isinstance(edges, (list, tuple)) and any(tables.is_table(part) for part in edges):
+        parts = [resolve_edges(graph, n_new, new_ids, part) for part in edges]
+        sources, targets, weights = (np.concatenate(column) for column in zip(*parts))
+        return sources, targets, weights
+    default = float(graph.adjacency.data.mean()) if graph.adjacency.nnz else 1.0
+    if tables.is_table(edges):
+        columns = tables.columns(edges)
+        tables.choose(columns, ("source", "target"), ("weight",), "edges")
+        names = {key: row for row, key in enumerate(new_ids.tolist() if new_ids is not None else range(n_new))}
+        source, target = (name_positions(graph, names, columns[name]) for name in ("source", "target"))
+        weight = np.asarray(columns.get("weight", np.full(len(source), default)), dtype=np.float64)
+    else:
+        rows, known = as_pairs(edges)
+        if len(rows) and not (0 <= rows.min() and rows.max() < n_new):
+            bad = rows[(rows < 0) | (rows >= n_new)][0]
+            raise InputError(
+                f"edges names row {bad} of X_new, which has {n_new:,} rows. Pairs are (row of X_new, known node id)."
+            )
+        source = rows + graph.n_nodes
+        target = graph.positions(known)
+        weight = np.full(len(rows), default)
+    if len(weight) and not (np.isfinite(weight).all() and weight.min() >= 0):
+        raise InputError("edges holds a weight that is negative or not a number. Weights are 0 or more.")
+    return source, target, weight
+
+
+def as_pairs(edges: Any) -> tuple[Array, Any]:
+    """(row, known id) pairs out of a list of pairs, an (E, 2) or a (2, E) array."""
+    if package_of(edges) == "torch":
+        edges = edges.detach().cpu().numpy()
+    if isinstance(edges, np.ndarray):
+        if edges.ndim != 2 or 2 not in edges.shape:
+            raise InputError(f"edges must be pairs, (E, 2) or (2, E), but has shape {edges.shape}.")
+        pairs = edges if edges.shape[1] == 2 else edges.T
+        rows, known = pairs[:, 0], pairs[:, 1]
+    else:
+        pairs = list(edges)
+        if any(not isinstance(p, (list, tuple)) or len(p) != 2 for p in pairs):
+            raise InputError("edges must be pairs (row of X_new, known node id), or a table with source and target.")
+        rows = np.array([p[0] for p in pairs]) if pairs else np.empty(0, dtype=np.int64)
+        known = [p[1] for p in pairs]
+    if rows.dtype.kind not in "iu":
+        raise InputError(
+            f"edges must start with a row number of X_new, but holds {rows[0]!r}. "
+            "To name new nodes by id, give a table with source and target, and X_new as a DataFrame with that index."
+        )
+    return rows.astype(np.int64), known
+
+
+def name_positions(graph: Graph, names: dict[Any, int], ends: Array) -> Array:
+    """Positions of ends that are new nodes' names or known ids."""
+    ends = np.asarray(ends)
+    rows = np.array([names.get(end, -1) for end in ends.tolist()], dtype=np.int64)
+    out = rows + graph.n_nodes
+    known = rows < 0
+    if known.any():
+        out[known] = graph.positions(ends[known])
+    return out
+
+
+def extend(graph: Graph, n_new: int, source: Array, target: Array, weight: Array) -> Any:
+    """The symmetric adjacency of known and new nodes; a repeated edge counts once, with its largest weight."""
+    n = graph.n_nodes + n_new
+    proper = (source != target) & (weight > 0)
+    low, high = np.minimum(source, target)[proper], np.maximum(source, target)[proper]
+    order = np.lexsort((-weight[proper], high, low))
+    low, high, weight = low[order], high[order], weight[proper][order]
+    first = np.ones(len(low), dtype=bool)
+    first[1:] = (low[1:] != low[:-1]) | (high[1:] != high[:-1])
+    upper = sp.coo_array((weight[first], (low[first], high[first])), shape=(n, n)).tocsr()
+    known = graph.adjacency.copy()
+    known.resize((n, n))
+    return sp.csr_array(known.maximum(upper + upper.T))
+
+
+def new_inputs(
+    prepared: Prepared, A_tilde: NormalizedAdjacency, X_new: Any, restart: float, n_steps: int
+) -> Any:
+    """The encoder's inputs of the new nodes, diffused from their known neighbours' inputs, which stay fixed."""
+    own = prepared.coordinates(X_new)
+    if restart == 1.0:
+        return prepared.rows(own)
+    own = np.asarray(own.toarray() if sp.issparse(own) else own, dtype=np.float32)
+    n = A_tilde.n_nodes - own.shape[0]
+    new = A_tilde.matrix[n:].astype(np.float32)
+    from_known = np.float32(1 - restart) * np.asarray(new[:, :n] @ prepared.Z) + np.float32(restart) * own
+    among_new = new[:, n:]
+    Z = own
+    for _ in range(n_steps):
+        Z = from_known + np.float32(1 - restart) * np.asarray(among_new @ Z)
+    return prepared.rows(settle_isolated(A_tilde.isolated[n:], Z, restart))

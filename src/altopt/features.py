@@ -1,0 +1,80 @@
+"""X in whatever form it came (dense, sparse, memory-mapped), as something to multiply by in blocks."""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from altopt.arrays import Array, row_blocks
+from altopt.errors import InputError
+
+
+class Features:
+    """X (n x d), never copied whole: products go through it a block of rows at a time.
+
+    With `standardise` it stands for (X - mean) / std of each column; `None` decides: columns that are mostly
+    non-zero are measurements, each in a unit of its own, and are standardised; mostly-zero X is counts or
+    indicators, where zero means absent, and is left alone.
+    """
+
+    def __init__(self, X: Any, standardise: bool | None = None) -> None:
+        self.X = X
+        self.n_rows, self.n_columns = int(X.shape[0]), int(X.shape[1])
+        self.sparse = bool(sp.issparse(X))
+        filled = X.nnz if self.sparse else sum(np.count_nonzero(block) for block in self.blocks())
+        if standardise is None:
+            standardise = not self.sparse and filled > 0.5 * self.n_rows * self.n_columns
+        if standardise and self.sparse:
+            raise InputError("A sparse X cannot be standardised without filling it. Pass X.toarray() if it fits.")
+        self.mean, self.std = self._moments() if standardise else (None, None)
+
+    def blocks(self) -> Any:
+        for rows in row_blocks(self.n_rows):
+            yield np.asarray(self.X[rows])
+
+    def _moments(self) -> tuple[Array, Array]:
+        mean = sum(np.sum(block, axis=0, dtype=np.float64) for block in self.blocks()) / self.n_rows
+        square = sum(np.sum((block - mean) ** 2, axis=0) for block in self.blocks()) / self.n_rows
+        std = np.sqrt(square)
+        return np.asarray(mean), np.where(std > 1e-12 * (1 + np.abs(mean)), std, 1.0)
+
+    def times(self, W: Array) -> Array:
+        """X W as float32 (n x k)."""
+        return project(self.X, W, self.mean, self.std)
+
+    def transpose_times(self, Q: Array) -> Array:
+        """X' Q as float32 (d x k)."""
+        Q = np.ascontiguousarray(Q, dtype=np.float32)
+        if self.sparse:
+            total = np.asarray(self.X.T.astype(np.float32) @ Q)
+        else:
+            total = np.zeros((self.n_columns, Q.shape[1]), dtype=np.float32)
+            for rows, block in zip(row_blocks(self.n_rows), self.blocks()):
+                total += block.astype(np.float32, copy=False).T @ Q[rows]
+        if self.mean is not None and self.std is not None:
+            total = (total - np.outer(self.mean, Q.sum(axis=0, dtype=np.float64))) / self.std[:, None]
+        return total.astype(np.float32, copy=False)
+
+    def empty_rows(self) -> Array:
+        """True for nodes whose features are all zero."""
+        if self.sparse:
+            return np.asarray(np.diff(self.X.tocsr().indptr) == 0)
+        return np.concatenate([~np.any(block, axis=1) for block in self.blocks()])
+
+
+def project(X: Any, W: Array, mean: Array | None, std: Array | None) -> Array:
+    """((X - mean) / std) W in float32, a block of rows at a time."""
+    W = np.asarray(W, dtype=np.float64)
+    shift = None
+    if mean is not None and std is not None:
+        W = W / std[:, None]
+        shift = (mean @ W).astype(np.float32)
+    W = W.astype(np.float32)
+    out = np.empty((X.shape[0], W.shape[1]), dtype=np.float32)
+    for rows in row_blocks(X.shape[0]):
+        block = X[rows]
+        block = block.astype(np.float32) if sp.issparse(block) else np.asarray(block, dtype=np.float32)
+        out[rows] = block @ W
+        if shift is not None:
+            out[rows] -= shift
+    return out

@@ -1,0 +1,61 @@
+"""The k-nearest-neighbour graph of X, for data that comes without a graph."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from altopt.errors import InputError
+from altopt.graph import Graph
+
+Ends = tuple[NDArray[np.int64], NDArray[np.int64]]
+
+
+@dataclass(frozen=True)
+class Neighbours:
+    """Who is near whom among the rows of X, a dense or sparse array.
+
+    `metric` is one of scikit-learn's; None is "cosine" for a sparse X and "euclidean" for a dense one.
+    """
+
+    X: Any
+    n_neighbors: int = 10
+    metric: str | None = None
+
+    def __post_init__(self) -> None:
+        whole = isinstance(self.n_neighbors, int | np.integer) and not isinstance(self.n_neighbors, bool)
+        if not whole or self.n_neighbors < 1:
+            raise InputError(f"n_neighbors must be a whole number from 1 on; got {self.n_neighbors!r}.")
+
+    def graph(self) -> Graph:
+        """An edge of weight 1 wherever one of two rows is among the nearest of the other."""
+        n = self.X.shape[0]
+        return Graph(np.stack(self._nearest(None, min(self.n_neighbors, n - 1), n)), n_nodes=n)
+
+    def edges_of(self, X_new: Any) -> Ends:
+        """Rows of X_new and, for each, one of its nearest rows of X."""
+        return self._nearest(X_new, min(self.n_neighbors, self.X.shape[0]), X_new.shape[0])
+
+    def _nearest(self, X_new: Any, k: int, n: int) -> Ends:
+        from sklearn.neighbors import NearestNeighbors
+
+        if not (k and n):
+            return np.zeros(0, np.int64), np.zeros(0, np.int64)
+        metric = self.metric or ("cosine" if sparse.issparse(self.X) else "euclidean")
+        index = NearestNeighbors(n_neighbors=k, metric=metric).fit(self.X)
+        near = index.kneighbors(
+            X_new, return_distance=False
+        )  # of None: of each row, itself left out by index
+        return np.repeat(np.arange(n), k), near.astype(np.int64).ravel()
+
+
+def neighbour_graph(X: Any, n_neighbors: int = 10, metric: str | None = None) -> Graph:
+    """The symmetric k-nearest-neighbour graph of X, unweighted."""
+    return Neighbours(X, n_neighbors, metric).graph()
+
+
+def nearest(index_X: Any, X_new: Any, n_neighbors: int = 10, metric: str | None = None) -> Ends:
+    """Rows of X_new and, for each, one of its nearest rows of index_X."""
+    return Neighbours(index_X, n_neighbors, metric).edges_of(X_new)

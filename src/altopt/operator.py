@@ -1,0 +1,59 @@
+"""A_tilde = D^-1/2 A D^-1/2, the normalised adjacency, as something to multiply by."""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from altopt.arrays import Array
+
+
+class NormalizedAdjacency:
+    """A_tilde of a symmetric, non-negative adjacency: symmetric, spectrum in [-1, 1].
+
+    A node without edges has a zero row: it neither gives nor takes. With `self_loops` every node is tied to
+    itself with the mean edge weight, so that scaling all weights still changes nothing.
+
+    >>> A = NormalizedAdjacency(sp.csr_array([[0.0, 1.0], [1.0, 0.0]]))
+    >>> A @ np.array([[1.0], [3.0]])
+    array([[3.],
+           [1.]])
+    """
+
+    def __init__(self, adjacency: Any, self_loops: bool = False) -> None:
+        A = sp.csr_array(adjacency, dtype=np.float64)
+        if self_loops:
+            A = sp.csr_array(A + sp.diags_array(np.full(A.shape[0], A.data.mean() if A.nnz else 1.0)))
+        self.self_loops = self_loops
+        self.degrees: Array = np.asarray(A.sum(axis=1)).ravel()
+        scale = np.zeros_like(self.degrees)
+        np.divide(1.0, np.sqrt(self.degrees), out=scale, where=self.degrees > 0)
+        rows = np.repeat(np.arange(A.shape[0]), np.diff(A.indptr))
+        # scale_i * scale_j first: the same product for (i, j) and (j, i), so A_tilde is symmetric to the bit
+        data = A.data * (scale[rows] * scale[A.indices])
+        self.matrix = sp.csr_array((data, A.indices, A.indptr), shape=A.shape)
+        self._single: Any = None
+
+    @property
+    def n_nodes(self) -> int:
+        return int(self.matrix.shape[0])
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return (self.n_nodes, self.n_nodes)
+
+    @property
+    def isolated(self) -> Array:
+        """True for nodes without edges."""
+        return self.degrees == 0
+
+    def __matmul__(self, F: Array) -> Array:
+        if F.dtype == np.float32:
+            if self._single is None:
+                self._single = self.matrix.astype(np.float32)
+            return np.asarray(self._single @ F)
+        return np.asarray(self.matrix @ F)
+
+    def as_dense(self) -> Array:
+        """The matrix itself: the truth in tests, for small graphs."""
+        return np.asarray(self.matrix.toarray())

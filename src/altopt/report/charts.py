@@ -1,0 +1,98 @@
+"""The report's charts: plain figures for plotly, from counts that are small whatever the graph's size."""
+
+from typing import Any
+
+import numpy as np
+
+Figure = dict[str, Any]
+
+GIVEN, FOUND = "#d9822b", "#3b7dd8"
+PARTS = {"objective": "#7a7a85", "features": "#3b7dd8", "graph": "#2e9d6b", "labels": "#d9822b"}
+MOST_CLASSES = 30  # bars beyond this are summed in one
+GRID = "rgba(128,128,128,0.25)"
+
+
+def class_sizes(model: Any) -> Figure:
+    """Each class's share of the given labels and of the labels of all nodes."""
+    given = counts(model.transduction_[model.labelled_], model.classes_)
+    found = counts(model.transduction_, model.classes_)
+    names = [str(name) for name in model.classes_.tolist()]
+    if len(names) > MOST_CLASSES:
+        order = np.argsort(-found, kind="stable")
+        top, rest = order[: MOST_CLASSES - 1], order[MOST_CLASSES - 1 :]
+        names = [names[k] for k in top] + [f"{len(rest):,} other classes"]
+        given, found = (np.append(values[top], values[rest].sum()) for values in (given, found))
+    bars = [("given labels", given, GIVEN), ("all nodes", found, FOUND)]
+    data = [
+        {
+            "type": "bar",
+            "name": name,
+            "x": names,
+            "y": (values / max(values.sum(), 1)).tolist(),
+            "customdata": values.tolist(),
+            "hovertemplate": "%{x}: %{customdata:,} nodes (%{y:.1%})",
+            "marker": {"color": colour},
+        }
+        for name, values, colour in bars
+    ]
+    return figure(data, x={"title": {"text": "class"}, "type": "category"}, y=axis("share", tickformat=".0%"))
+
+
+def confidence(model: Any) -> Figure:
+    """How many of the nodes without a given label are how sure."""
+    edges = np.linspace(0.0, 1.0, 21)
+    heights, _ = np.histogram(model.confidence_[~model.labelled_], edges)
+    bar = {
+        "type": "bar",
+        "x": (edges[:-1] + 0.025).tolist(),
+        "y": heights.tolist(),
+        "width": 0.048,
+        "hovertemplate": "confidence %{x:.3f} ± 0.025: %{y:,} nodes<extra></extra>",
+        "marker": {"color": FOUND},
+    }
+    return figure([bar], x=axis("confidence", range=[0, 1]), y=axis("nodes"))
+
+
+def objective(model: Any) -> Figure:
+    """The objective and its three parts after each round's update of F."""
+    rounds = [entry["round"] for entry in model.trace_]
+    data = [
+        {
+            "type": "scatter",
+            "mode": "lines+markers",
+            "name": part,
+            "x": rounds,
+            "y": [entry[part] for entry in model.trace_],
+            "hovertemplate": "%{y:,.4g}",
+            "line": {"color": colour, "width": 3 if part == "objective" else 2},
+        }
+        for part, colour in PARTS.items()
+    ]
+    whole = {"tickmode": "array", "tickvals": rounds} if len(rounds) <= 20 else {}
+    return figure(data, x=axis("round", **whole), y=axis("value", rangemode="tozero"))
+
+
+def counts(labels: Any, classes: Any) -> Any:
+    """How often each class occurs."""
+    return np.bincount(np.searchsorted(classes, labels), minlength=len(classes))
+
+
+def axis(title: str, **more: Any) -> Figure:
+    return {"title": {"text": title}, "gridcolor": GRID, "zerolinecolor": GRID, **more}
+
+
+def figure(data: list[Figure], x: Figure, y: Figure) -> Figure:
+    """Data with the layout that all charts share; the page's style colours the text for light and dark."""
+    layout = {
+        "xaxis": {"gridcolor": GRID, "showgrid": False, "automargin": True, **x},
+        "yaxis": {"gridcolor": GRID, "automargin": True, **y},
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": "rgba(0,0,0,0)",
+        "font": {"family": "system-ui, sans-serif", "size": 13},
+        "margin": {"l": 60, "r": 15, "t": 10, "b": 50},
+        "height": 320,
+        "bargap": 0.25,
+        "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
+        "showlegend": len(data) > 1,
+    }
+    return {"data": data, "layout": layout}

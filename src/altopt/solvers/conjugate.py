@@ -1,0 +1,66 @@
+"""Jacobi-preconditioned conjugate gradients on all columns of F at once, with a certified stop."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from altopt.arrays import Array
+from altopt.solvers.solver import Solution, certify, conclude, require_minimum, require_quadratic
+from altopt.views.view import Objective
+
+
+@dataclass(frozen=True)
+class ConjugateGradient:
+    """H F = rhs until ||F - F*|| <= rtol * ||F*|| is certain, or `max_steps`.
+
+    Certain: with r = rhs - H F and H >= lambda1 I, ||F - F*|| <= ||r|| / lambda1 (the squared feature view,
+    any positive semidefinite graph view, lambda1 > 0). Without such a bound it stops at
+    ||r|| <= rtol * ||rhs|| and Solution.error_bound is None. Each column has its own step lengths; all share
+    each product with A_tilde.
+    """
+
+    rtol: float = 1e-6
+    max_steps: int = 1000
+
+    def solve(self, objective: Objective, F: Array) -> Solution:
+        require_quadratic(objective, self)
+        require_minimum(objective, F.shape[0])
+        lower, _, pace = (np.asarray(bound) for bound in objective.curvature(F.shape[0]))
+        scale = 1.0 / pace[:, None]
+        minus_rhs = objective.residual(np.zeros_like(F))
+        F = F.copy()
+        n_products = 1
+        R = -objective.residual(F)
+        Z = R * scale
+        D = Z.copy()
+        rz = np.sum(R * Z, axis=0)
+        for _ in range(self.max_steps):
+            n_products += 1
+            if self._close_enough(objective, R, F, minus_rhs, lower):
+                return conclude(objective, F, n_products, f"Reached rtol={self.rtol:g}.")
+            HD = objective.residual(D) - minus_rhs
+            curvature = np.sum(D * HD, axis=0)
+            alpha = np.divide(rz, curvature, out=np.zeros_like(rz), where=curvature > 0)
+            F += alpha * D
+            R -= alpha * HD
+            np.multiply(R, scale, out=Z)
+            rz_next = np.sum(R * Z, axis=0)
+            beta = np.divide(rz_next, rz, out=np.zeros_like(rz), where=rz > 0)
+            D *= beta
+            D += Z
+            rz = rz_next
+        return conclude(
+            objective,
+            F,
+            n_products,
+            f"Stopped at max_steps={self.max_steps} before rtol={self.rtol:g}. Raise max_steps or feature_weight.",
+            converged=False,
+        )
+
+    def _close_enough(self, objective: Objective, R: Array, F: Array, minus_rhs: Array, lower: Array) -> bool:
+        residual = float(np.linalg.norm(R))
+        bound = certify(objective, residual, lower)
+        if bound is None:
+            return residual <= self.rtol * float(np.linalg.norm(minus_rhs))
+        # ||F*|| >= ||F|| - bound, so this leaves ||F - F*|| <= rtol ||F*||
+        return bound * (1 + self.rtol) <= self.rtol * float(np.linalg.norm(F))

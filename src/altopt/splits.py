@@ -1,0 +1,101 @@
+"""Which labels are shown, which choose and which judge: seeded random splits of the labelled nodes."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from altopt.arrays import Array
+from altopt.errors import InputError
+
+
+@dataclass(frozen=True)
+class Split:
+    """Node numbers in ascending order; no node is in two of the three."""
+
+    train: Array
+    validation: Array
+    test: Array
+
+
+def per_class(y: Any, n_train: int, n_validation: int = 500, n_test: int = 1000, *, seed: int) -> Split:
+    """`n_train` random nodes of each class to train on, then validation and test nodes from all others.
+
+    >>> split = per_class([0, 0, 0, 1, 1, 1], n_train=1, n_validation=1, n_test=3, seed=0)
+    >>> len(split.train), len(split.validation), len(split.test)
+    (2, 1, 3)
+    """
+    y = np.asarray(y)
+    rng = np.random.default_rng(seed)
+    chosen = []
+    for label, nodes in nodes_by_class(y):
+        if len(nodes) < n_train:
+            raise InputError(
+                f"y has {len(nodes):,} nodes of class {label!r} but n_train={n_train} of each class are wanted. "
+                "Lower n_train or leave that class out."
+            )
+        chosen.append(rng.choice(nodes, n_train, replace=False))
+    train = np.sort(np.concatenate(chosen))
+    rest = rng.permutation(np.setdiff1d(np.flatnonzero(known(y)), train, assume_unique=True))
+    if len(rest) < n_validation + n_test:
+        raise InputError(
+            f"n_validation={n_validation} and n_test={n_test} need {n_validation + n_test:,} nodes, but "
+            f"{len(rest):,} are left after training. Lower one of them."
+        )
+    validation, test = rest[:n_validation], rest[n_validation : n_validation + n_test]
+    return Split(train, np.sort(validation), np.sort(test))
+
+
+def fraction(y: Any, share: float, *, seed: int) -> Split:
+    """`share` of each class to train on (at least one node of each), the rest halved in validation and test.
+
+    >>> split = fraction([0, 0, 0, 0, 1, 1, 1, 1], share=0.5, seed=0)
+    >>> len(split.train), len(split.validation), len(split.test)
+    (4, 2, 2)
+    """
+    if not 0.0 < share < 1.0:
+        raise InputError(f"share must lie between 0 and 1, but is {share}. 0.3 trains on 30 % of each class.")
+    y = np.asarray(y)
+    rng = np.random.default_rng(seed)
+    chosen = [
+        rng.choice(nodes, max(1, round(share * len(nodes))), replace=False) for _, nodes in nodes_by_class(y)
+    ]
+    train = np.sort(np.concatenate(chosen))
+    rest = rng.permutation(np.setdiff1d(np.flatnonzero(known(y)), train, assume_unique=True))
+    if len(rest) < 2:
+        raise InputError(f"share={share} leaves {len(rest)} nodes to judge by. Lower it.")
+    half = len(rest) // 2
+    return Split(train, np.sort(rest[:half]), np.sort(rest[half:]))
+
+
+def hide(y: Any, keep: Any) -> Array:
+    """y as a fit may see it: the labels of the nodes in `keep`, unknown (-1, for text None) everywhere else.
+
+    >>> hide([2, 0, 1], keep=[0])
+    array([ 2, -1, -1])
+    >>> hide(["a", "b"], keep=[1])
+    array([None, 'b'], dtype=object)
+    """
+    y = np.asarray(y)
+    text = y.dtype.kind not in "iuf"
+    hidden = np.full(len(y), None if text else -1, dtype=object if text else y.dtype)
+    hidden[keep] = y[keep]
+    return hidden
+
+
+def known(y: Array) -> Array:
+    """False where a label is -1, None or NaN already."""
+    if y.dtype.kind == "f":
+        return ~np.isnan(y) & (y != -1)
+    if y.dtype.kind == "O":
+        return np.array([value is not None and value == value and value != -1 for value in y], dtype=bool)
+    return np.asarray(y != -1) if y.dtype.kind in "iu" else np.ones(len(y), dtype=bool)
+
+
+def nodes_by_class(y: Array) -> list[tuple[Any, Array]]:
+    """Each class, in order, with its nodes."""
+    nodes = np.flatnonzero(known(y))
+    if not len(nodes):
+        raise InputError("y holds no label to split: every entry is -1, None or NaN.")
+    classes, codes = np.unique(y[nodes], return_inverse=True)
+    return [(label, nodes[codes == code]) for code, label in enumerate(classes.tolist())]

@@ -1,0 +1,295 @@
+"""A fitted model, or a fit on its way, on disk: safetensors for arrays, JSON for the rest, no pickle."""
+
+import hashlib
+import json
+import os
+import shutil
+from dataclasses import asdict, fields, is_dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import scipy.sparse as sp
+
+from altopt.alternate import Best, Problem, Round, State
+from altopt.arrays import Array
+from altopt.encoders.encoder import Learner
+from altopt.encoders.tabular import from_skops, to_skops
+from altopt.errors import InputError
+from altopt.graph import Graph
+
+FORMAT = "altopt-model"
+VERSION = 1
+Model = TypeVar("Model")
+
+
+# values that are not arrays
+
+
+def encode(value: Any, arrays: dict[str, Array], name: str) -> Any:
+    """A setting as JSON; what JSON cannot hold goes to `arrays` under `name`."""
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if isinstance(value, np.generic):
+        return encode(value.item(), arrays, name)
+    if isinstance(value, (list, tuple)):
+        return [encode(item, arrays, f"{name}.{k}") for k, item in enumerate(value)]
+    if isinstance(value, np.ndarray):
+        return {"list": encode(value.tolist(), arrays, name)}
+    if isinstance(value, type):
+        return {"class": f"{value.__module__}:{value.__qualname__}"}
+    if is_dataclass(value):
+        held = {f.name: encode(getattr(value, f.name), arrays, f"{name}.{f.name}") for f in fields(value)}
+        return {"part": f"{type(value).__module__}:{type(value).__qualname__}", "fields": held}
+    if hasattr(value, "get_params"):
+        arrays[name] = to_skops(value)
+        return {"skops": name}
+    raise InputError(f"The setting {name}={value!r} cannot be stored: it is neither data nor a part of altopt.")
+
+
+def decode(value: Any, arrays: dict[str, Array], name: str) -> Any:
+    """The inverse of `encode`; only altopt's own classes are ever imported."""
+    if isinstance(value, list):
+        return tuple(decode(item, arrays, name) for item in value)
+    if not isinstance(value, dict):
+        return value
+    if "list" in value:
+        return list(decode(value["list"], arrays, name))
+    if "class" in value:
+        return own_class(value["class"], name)
+    if "part" in value:
+        held = {key: decode(item, arrays, f"{name}.{key}") for key, item in value["fields"].items()}
+        return own_class(value["part"], name)(**held)
+    return from_skops(arrays[value["skops"]])
+
+
+def own_class(path: str, name: str) -> Any:
+    module, _, qualname = path.partition(":")
+    if module.split(".")[0] != "altopt":
+        raise InputError(
+            f"The stored setting {name} is {path}, which is not a part of altopt and is not imported for safety. "
+            f"Fit again, or store the model without it."
+        )
+    return getattr(import_module(module), qualname)
+
+
+def encode_ids(ids: Array, arrays: dict[str, Array], name: str) -> Any:
+    """Ids or labels of any plain type: numbers as they are, text as UTF-8 bytes, the rest as JSON."""
+    if ids.dtype.kind in "iufb":
+        arrays[name] = ids
+        return {"array": name}
+    values = ids.tolist()
+    if all(isinstance(value, str) for value in values):
+        words = [value.encode() for value in values]
+        arrays[f"{name}.ends"] = np.cumsum([len(word) for word in words], dtype=np.int64)
+        arrays[name] = np.frombuffer(b"".join(words), dtype=np.uint8)
+        return {"text": name, "object": ids.dtype == object}
+    return {"values": encode(values, arrays, name)}
+
+
+def decode_ids(value: Any, arrays: dict[str, Array]) -> Array:
+    if "array" in value:
+        return arrays[value["array"]]
+    if "text" in value:
+        data, ends = arrays[value["text"]].tobytes(), arrays[value["text"] + ".ends"]
+        starts = np.concatenate([[0], ends[:-1]])
+        words = [data[a:b].decode() for a, b in zip(starts, ends)]
+        return np.array(words, dtype=object if value["object"] else None)
+    items = decode(value["values"], arrays, "ids")
+    held = np.empty(len(items), dtype=object)
+    held[:] = items
+    return held
+
+
+# folders and files
+
+
+def write_folder(path: Path, head: dict[str, Any], arrays: dict[str, Array]) -> None:
+    """Both files, written beside and then moved into place: a reader sees the old folder or the new, whole."""
+    from safetensors.numpy import save_file
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.exists() and not (path / "model.json").exists() and (path.is_file() or any(path.iterdir())):
+        raise InputError(f"{path} exists and is not a stored model. Name another folder: nothing was overwritten.")
+    fresh = path.with_name(f".{path.name}.{os.getpid()}.new")
+    shutil.rmtree(fresh, ignore_errors=True)
+    fresh.mkdir()
+    save_file({name: np.ascontiguousarray(a) for name, a in arrays.items()}, fresh / "model.safetensors")
+    head = head | {"sha256": digest(fresh / "model.safetensors")}
+    (fresh / "model.json").write_text(json.dumps(head, indent=1, allow_nan=True) + "\n")
+    old = path.with_name(f".{path.name}.{os.getpid()}.old")
+    if path.exists():
+        path.rename(old)
+    fresh.rename(path)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def read_folder(path: Path, kind: str) -> tuple[dict[str, Any], dict[str, Array]]:
+    """Both files, after every check that tells a good folder from a damaged, foreign or newer one."""
+    from safetensors import SafetensorError
+    from safetensors.numpy import load_file
+
+    for name in ("model.json", "model.safetensors"):
+        if not (path / name).is_file():
+            raise InputError(f"{path} is not a stored {kind}: it has no {name}. Give the folder that save() wrote.")
+    try:
+        head = json.loads((path / "model.json").read_text())
+    except ValueError as cause:
+        raise InputError(f"{path / 'model.json'} is damaged: it is not JSON. Fit and save again.") from cause
+    if not isinstance(head, dict) or head.get("format") != FORMAT or head.get("kind") != kind:
+        raise InputError(f"{path / 'model.json'} was not written by altopt as a {kind}. Give another folder.")
+    if head["version"] > VERSION:
+        raise InputError(
+            f"{path} has format version {head['version']}, but this altopt reads up to {VERSION}. Upgrade altopt."
+        )
+    if digest(path / "model.safetensors") != head.get("sha256"):
+        raise InputError(f"{path / 'model.safetensors'} is damaged: its checksum is wrong. Fit and save again.")
+    try:
+        return head, load_file(path / "model.safetensors")
+    except SafetensorError as cause:
+        raise InputError(f"{path / 'model.safetensors'} is not a safetensors file. Fit and save again.") from cause
+
+
+def digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+# a fitted model
+
+ARRAYS = ("scores_", "encoder_output_", "label_distributions_", "confidence_", "reached_", "labelled_", "Y_")
+PLAIN = ("seed_", "outcome_", "trace_", "n_iter_", "n_features_in_")
+
+
+def save(model: Any, path: Path) -> None:
+    """Write the fitted model into the folder `path`."""
+    arrays: dict[str, Array] = {name: getattr(model, name) for name in ARRAYS}
+    arrays |= {f"inputs.{name}": value for name, value in model.inputs_.state().items()}
+    arrays |= {f"encoder.{name}": value for name, value in model.encoder_.state().items()}
+    head: dict[str, Any] = {"format": FORMAT, "kind": "model", "version": VERSION}
+    head["settings"] = {key: encode(v, arrays, key) for key, v in model.get_params(deep=False).items()}
+    head["plain"] = {name: getattr(model, name) for name in PLAIN}
+    head["classes"] = encode_ids(model.classes_, arrays, "classes")
+    head["transduction"] = encode_ids(model.transduction_, arrays, "transduction")
+    head["columns"] = list(getattr(model, "feature_names_in_", []))
+    head["graph"] = save_graph(model.graph_, arrays)
+    if model.neighbours_ is not None:
+        save_matrix(model.neighbours_.X, arrays, "neighbours")
+    write_folder(path, head, arrays)
+
+
+def load(cls: type[Model], path: Path) -> Model:
+    """Read what `save` wrote."""
+    from altopt.neighbours import Neighbours
+
+    head, arrays = read_folder(path, "model")
+    settings = {key: decode(value, arrays, key) for key, value in head["settings"].items()}
+    model: Any = cls(**settings)
+    for name in ARRAYS:
+        setattr(model, name, arrays[name])
+    for name in PLAIN:
+        setattr(model, name, head["plain"][name])
+    model.classes_ = decode_ids(head["classes"], arrays)
+    model.transduction_ = decode_ids(head["transduction"], arrays)
+    if head["columns"]:
+        model.feature_names_in_ = np.array(head["columns"], dtype=object)
+    model.graph_ = load_graph(head["graph"], arrays)
+    model.neighbours_ = None
+    if any(name.startswith("neighbours") for name in arrays):
+        model.neighbours_ = Neighbours(load_matrix(arrays, "neighbours"), model.n_neighbors)
+    model.inputs_ = model._inputs().restore(with_prefix(arrays, "inputs."))
+    width = model.inputs_.rows(model.inputs_.Z[:1]).shape[1]
+    model.encoder_ = model._encoder().begin(width, len(model.classes_), model.seed_)
+    model.encoder_.restore(with_prefix(arrays, "encoder."))
+    return model  # type: ignore[no-any-return]
+
+
+def with_prefix(arrays: dict[str, Array], prefix: str) -> dict[str, Array]:
+    return {name.removeprefix(prefix): value for name, value in arrays.items() if name.startswith(prefix)}
+
+
+def save_matrix(X: Any, arrays: dict[str, Array], name: str) -> None:
+    if sp.issparse(X):
+        X = sp.csr_array(X)
+        parts = {"data": X.data, "indices": X.indices, "indptr": X.indptr, "shape": np.array(X.shape)}
+        arrays |= {f"{name}.{key}": value for key, value in parts.items()}
+    else:
+        arrays[name] = np.asarray(X)
+
+
+def load_matrix(arrays: dict[str, Array], name: str) -> Any:
+    if name in arrays:
+        return arrays[name]
+    data, indices, indptr = (arrays[f"{name}.{key}"] for key in ("data", "indices", "indptr"))
+    return sp.csr_array((data, indices, indptr), shape=tuple(arrays[f"{name}.shape"].tolist()))
+
+
+GRAPH_COUNTS = ("n_self_loops", "n_duplicates", "n_one_way")
+
+
+def save_graph(graph: Graph, arrays: dict[str, Array]) -> dict[str, Any]:
+    directed = graph.directed_adjacency is not None
+    save_matrix(graph.directed_adjacency if directed else graph.adjacency, arrays, "adjacency")
+    head: dict[str, Any] = {name: getattr(graph, name) for name in GRAPH_COUNTS} | {"directed": directed}
+    if not graph.positional:
+        head["ids"] = encode_ids(graph.ids, arrays, "ids")
+    return head
+
+
+def load_graph(head: dict[str, Any], arrays: dict[str, Array]) -> Graph:
+    ids = decode_ids(head["ids"], arrays) if "ids" in head else None
+    graph = Graph(load_matrix(arrays, "adjacency"), directed=head["directed"], nodes=ids)
+    for name in GRAPH_COUNTS:
+        setattr(graph, name, head[name])
+    return graph
+
+
+# a fit on its way
+
+
+def fingerprint(model: Any, problem: Problem) -> str:
+    """Tells one fit from another: settings, seed, labels and the encoder's inputs."""
+    hashed = hashlib.sha256()
+    arrays: dict[str, Array] = {}
+    settings = {key: encode(value, arrays, key) for key, value in model.get_params(deep=False).items()}
+    hashed.update(json.dumps([settings, model.seed_], default=str).encode())
+    rows = problem.rows
+    dense = [rows.data, rows.indices] if sp.issparse(rows) else [rows]
+    for array in [problem.Y, model.graph_.adjacency.indices, model.graph_.adjacency.data, *dense]:
+        hashed.update(np.ascontiguousarray(array).data)
+    return hashed.hexdigest()
+
+
+def save_checkpoint(path: Path, mark: str, state: State) -> None:
+    """Store the state after a round, so that a broken-off fit can go on."""
+    arrays = {name: getattr(state, name) for name in ("F", "P", "w", "start")}
+    arrays |= {f"learner.{name}": value for name, value in state.learner.state().items()}
+    head: dict[str, Any] = {"format": FORMAT, "kind": "checkpoint", "version": VERSION, "mark": mark}
+    head |= {"n_done": state.n_done, "trace": [asdict(entry) for entry in state.trace]}
+    if state.best is not None:
+        head["best"] = {"round": state.best.round, "accuracy": state.best.accuracy}
+        arrays |= {"best.F": state.best.F, "best.P": state.best.P}
+        arrays |= {f"best.learner.{name}": value for name, value in state.best.learner.state().items()}
+    write_folder(path, head, arrays)
+
+
+def load_checkpoint(path: Path, mark: str, learner: Learner) -> State | None:
+    """The stored state, with `learner` taken back to where it was; None where there is none yet."""
+    if not path.exists():
+        return None
+    head, arrays = read_folder(path, "checkpoint")
+    if head["mark"] != mark:
+        raise InputError(
+            f"{path} holds a checkpoint of a fit with other data or settings. Start without resume, or restore them."
+        )
+    best = None
+    if "best" in head:
+        from copy import deepcopy
+
+        of_best = deepcopy(learner)
+        of_best.restore(with_prefix(arrays, "best.learner."))
+        best = Best(head["best"]["round"], head["best"]["accuracy"], arrays["best.F"], arrays["best.P"], of_best)
+    learner.restore(with_prefix(arrays, "learner."))
+    trace = [Round(**entry) for entry in head["trace"]]
+    return State(head["n_done"], *(arrays[k] for k in ("F", "P", "w", "start")), learner, trace, best)

@@ -1,0 +1,65 @@
+"""D_A: F should fit the graph."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+
+from altopt.arrays import Array
+from altopt.operator import NormalizedAdjacency
+from altopt.views.view import Curvature
+
+
+@dataclass(frozen=True)
+class GraphView:
+    """D_A = tr(F' (I - A_tilde) F): neighbours should carry the same label."""
+
+    name: ClassVar[str] = "graph"
+    quadratic: ClassVar[bool] = True
+
+    A_tilde: NormalizedAdjacency  # symmetric, spectrum in [-1, 1]
+    weight: float = 1.0
+
+    def distance(self, F: Array) -> float:
+        return float(np.sum(F * self.residual(F)))
+
+    def residual(self, F: Array) -> Array:
+        return F - self.A_tilde @ F
+
+    def curvature(self) -> Curvature:
+        return Curvature(lower=0.0, upper=2.0, pace=1.0)
+
+    def half_hessian(self) -> Any:
+        return sp.eye_array(self.A_tilde.n_nodes, format="csr") - self.A_tilde.matrix
+
+
+@dataclass(frozen=True)
+class SquaredLaplacianView:
+    """D_A = tr(F' (I - A_tilde)^2 F), the graph view of ALT-OPT-H.
+
+    The square punishes rough F harder on the whole spectrum [0, 2]; it is a sharper low-pass, not a filter
+    that keeps both ends. Its curvature reaches 4, so its safe pace is 2, twice GraphView's.
+    """
+
+    name: ClassVar[str] = "graph"
+    quadratic: ClassVar[bool] = True
+
+    A_tilde: NormalizedAdjacency
+    weight: float = 1.0
+
+    def _laplacian(self, F: Array) -> Array:
+        return F - self.A_tilde @ F
+
+    def distance(self, F: Array) -> float:
+        return float(np.sum(self._laplacian(F) ** 2))
+
+    def residual(self, F: Array) -> Array:
+        return self._laplacian(self._laplacian(F))
+
+    def curvature(self) -> Curvature:
+        return Curvature(lower=0.0, upper=4.0, pace=2.0)
+
+    def half_hessian(self) -> Any:
+        L = sp.eye_array(self.A_tilde.n_nodes, format="csr") - self.A_tilde.matrix
+        return L @ L

@@ -1,0 +1,335 @@
+"""The laws every view, solver and encoder meets: one line in a table, and all of them apply."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+from problems import toy, two_communities
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from altopt import AltOpt, InputError
+from altopt.encoders import Encoder, LinearEncoder, MLPEncoder, TabularEncoder
+from altopt.solvers import ChebyshevSteps, ConjugateGradient, Direct, GradientSteps, JacobiSteps, Solver
+from altopt.views import (
+    CrossEntropyFeatureView,
+    CrossEntropyLabelView,
+    FeatureView,
+    GraphView,
+    LabelView,
+    SoftmaxFeatureView,
+    SquaredLaplacianView,
+    View,
+)
+
+VIEWS = {
+    "features squared": lambda p: FeatureView(p.P, 0.7),
+    "features cross entropy": lambda p: CrossEntropyFeatureView(p.P, 0.7),
+    "features softmax": lambda p: SoftmaxFeatureView(p.P, 0.7, w=np.linspace(0, 1, len(p.P))),
+    "graph Laplacian": lambda p: GraphView(p.A_tilde),
+    "graph squared Laplacian": lambda p: SquaredLaplacianView(p.A_tilde),
+    "labels squared": lambda p: LabelView(p.Y, p.labelled, 2.0),
+    "labels cross entropy": lambda p: CrossEntropyLabelView(p.Y, p.labelled, 2.0),
+}
+
+SOLVERS = {
+    "gradient": GradientSteps(n_steps=600),
+    "Jacobi": JacobiSteps(n_steps=400),
+    "Chebyshev": ChebyshevSteps(n_steps=120),
+    "conjugate gradients": ConjugateGradient(rtol=1e-9),
+    "direct": Direct(),
+}
+EXACT_TO = 1e-7
+
+ENCODERS = {
+    "linear": LinearEncoder(),
+    "MLP": MLPEncoder(hidden=(16,), input_dropout=0.0),
+    "MLP, deep, cross entropy, mini-batches": MLPEncoder(hidden=(16, 8), dropout=0.2, input_dropout=0.1, loss="ce", batch_size=16),
+    "logistic regression": TabularEncoder(LogisticRegression()),
+    "forest": TabularEncoder(RandomForestClassifier(n_estimators=20)),
+    "pipeline": TabularEncoder(make_pipeline(StandardScaler(), LogisticRegression())),
+}
+
+
+@pytest.fixture(params=VIEWS)
+def view_of(request):
+    return VIEWS[request.param]
+
+
+@pytest.fixture(params=SOLVERS)
+def solver(request):
+    return SOLVERS[request.param]
+
+
+@pytest.fixture(params=ENCODERS)
+def encoder(request):
+    return ENCODERS[request.param]
+
+
+# views
+
+
+def half_gradient_by_differences(view, F, step=1e-5):
+    slope = np.empty_like(F)
+    for place in np.ndindex(F.shape):
+        up, down = F.copy(), F.copy()
+        up[place] += step
+        down[place] -= step
+        slope[place] = (view.distance(up) - view.distance(down)) / (2 * step)
+    return slope / 2
+
+
+def half_hessian_by_differences(view, F, column, step=1e-5):
+    """d residual[:, column] / d F[:, column], an n x n matrix."""
+    n = F.shape[0]
+    H = np.empty((n, n))
+    for j in range(n):
+        up, down = F.copy(), F.copy()
+        up[j, column] += step
+        down[j, column] -= step
+        H[:, j] = (view.residual(up) - view.residual(down))[:, column] / (2 * step)
+    return H
+
+
+def test_view_keeps_the_contract(view_of):
+    assert isinstance(view_of(toy()), View)
+
+
+def test_residual_is_half_the_gradient(view_of):
+    problem = toy(n=15)
+    view = view_of(problem)
+    assert_allclose(view.residual(problem.F), half_gradient_by_differences(view, problem.F), atol=1e-6)
+
+
+def test_curvature_bounds_half_the_hessian_and_the_pace_is_safe(view_of):
+    problem = toy(n=15)
+    view = view_of(problem)
+    H = half_hessian_by_differences(view, problem.F, column=1)
+    lower, upper, pace = (np.broadcast_to(bound, 15) for bound in view.curvature())
+    assert np.linalg.eigvalsh(H - np.diag(lower)).min() > -1e-6
+    assert np.linalg.eigvalsh(np.diag(upper) - H).min() > -1e-6
+    assert (pace >= upper / 2).all()
+
+
+def test_half_hessian_is_the_derivative_of_the_residual(view_of):
+    problem = toy(n=15)
+    view = view_of(problem)
+    if view.quadratic:
+        H = half_hessian_by_differences(view, problem.F, column=0)
+        assert_allclose(view.half_hessian().toarray(), H, atol=1e-6)
+        zero = view.residual(np.zeros_like(problem.F))
+        assert_allclose(view.residual(problem.F) - zero, view.half_hessian() @ problem.F, atol=1e-10)
+    else:
+        with pytest.raises(TypeError, match="not quadratic"):
+            view.half_hessian()
+
+
+def test_renumbering_nodes_renumbers_the_residual(view_of):
+    problem = toy()
+    order = np.random.default_rng(5).permutation(30)
+    shuffled = renumbered(problem, order)
+    residual = view_of(problem).residual(problem.F)
+    # the softmax view's weights belong to places, so it is compared on a view with equal weights
+    if isinstance(view_of(problem), SoftmaxFeatureView):
+        residual = SoftmaxFeatureView(problem.P).residual(problem.F)
+        assert_allclose(SoftmaxFeatureView(shuffled.P).residual(shuffled.F), residual[order])
+    else:
+        assert_allclose(view_of(shuffled).residual(shuffled.F), residual[order], atol=1e-12)
+        assert view_of(shuffled).distance(shuffled.F) == pytest.approx(view_of(problem).distance(problem.F))
+
+
+def renumbered(problem, order):
+    from altopt.operator import NormalizedAdjacency
+    from problems import ToyProblem
+
+    A = sp.csr_array(problem.adjacency[order][:, order])
+    parts = (problem.P[order], problem.Y[order], problem.labelled[order], problem.F[order])
+    return ToyProblem(A, NormalizedAdjacency(A), *parts)
+
+
+# solvers
+
+
+def dense_solution(objective, shape):
+    H = objective.half_hessian().toarray()
+    return np.linalg.solve(H, -objective.residual(np.zeros(shape)))
+
+
+@pytest.mark.parametrize("graph_view", [GraphView, SquaredLaplacianView])
+@pytest.mark.parametrize(("lambda1", "lambda2"), [(0.4, 1.5), (1.0, 10.0), (0.3, 0.0)])
+def test_solver_agrees_with_the_dense_solution(solver, graph_view, lambda1, lambda2):
+    problem = toy(seed=3)
+    objective = problem.objective(lambda1, lambda2, graph_view=graph_view)
+    solution = solver.solve(objective, problem.F)
+    truth = dense_solution(objective, problem.F.shape)
+    assert isinstance(solver, Solver)
+    assert_allclose(solution.F, truth, atol=EXACT_TO)
+    assert solution.residual == pytest.approx(np.linalg.norm(objective.residual(solution.F)))
+    assert np.linalg.norm(solution.F - truth) <= solution.error_bound + 1e-12
+    assert solution.reason.endswith(".")
+
+
+def test_solver_works_without_edges_and_on_disconnected_components(solver):
+    nothing = sp.csr_array((12, 12))
+    problem = toy(n=12, n_labelled=4, adjacency=nothing)
+    F = solver.solve(problem.objective(0.4, 1.5), problem.F).F
+    M = problem.labelled[:, None]
+    # F_i = (lambda1 P_i + lambda2 Y_i) / (1 + lambda1 + lambda2 M_ii)
+    assert_allclose(F, (0.4 * problem.P + 1.5 * problem.Y) / (1.4 + 1.5 * M), atol=1e-9)
+
+    pair = sp.block_diag([toy(seed=1).adjacency, toy(seed=2).adjacency], format="csr")
+    both = toy(n=60, n_labelled=12, adjacency=sp.csr_array(pair))
+    objective = both.objective()
+    assert_allclose(solver.solve(objective, both.F).F, dense_solution(objective, both.F.shape), atol=EXACT_TO)
+
+
+def test_renumbering_nodes_renumbers_the_solution(solver):
+    problem = toy()
+    order = np.random.default_rng(5).permutation(30)
+    F = solver.solve(problem.objective(), problem.F).F
+    shuffled = renumbered(problem, order)
+    assert_allclose(solver.solve(shuffled.objective(), shuffled.F).F, F[order], atol=1e-9)
+
+
+def test_solver_gives_the_same_bits_and_leaves_its_start_alone(solver):
+    problem = toy()
+    start = problem.F.copy()
+    first = solver.solve(problem.objective(), problem.F).F
+    assert_array_equal(first, solver.solve(problem.objective(), problem.F).F)
+    assert_array_equal(start, problem.F)
+
+
+@pytest.mark.parametrize("name", ["Chebyshev", "conjugate gradients", "direct"])
+def test_linear_solvers_refuse_views_that_are_not_quadratic(name):
+    problem = toy()
+    objective = problem.objective(feature_view=SoftmaxFeatureView, label_view=CrossEntropyLabelView)
+    with pytest.raises(InputError, match="needs quadratic views, but SoftmaxFeatureView and CrossEntropyLabelView"):
+        SOLVERS[name].solve(objective, problem.F)
+
+
+@pytest.mark.parametrize("name", ["conjugate gradients", "direct"])
+def test_a_component_that_nothing_holds_is_refused(name):
+    pair = sp.csr_array(sp.block_diag([toy(seed=1, isolated=False).adjacency] * 2, format="csr"))
+    problem = toy(n=60, n_labelled=8, adjacency=pair)
+    problem.labelled[:30] = False
+    problem.Y[:30] = 0.0
+    objective = problem.objective(feature_view=CrossEntropyFeatureView)
+    with pytest.raises(InputError, match="no minimum"):
+        SOLVERS[name].solve(objective, problem.F)
+
+
+def test_chebyshev_says_what_it_needs():
+    problem = toy()
+    with pytest.raises(InputError, match="feature_weight > 0"):
+        ChebyshevSteps().solve(problem.objective(feature_view=CrossEntropyFeatureView), problem.F)
+
+
+def test_conjugate_gradients_say_when_they_run_out_of_steps():
+    problem = toy()
+    solution = ConjugateGradient(rtol=1e-12, max_steps=2).solve(problem.objective(), problem.F)
+    assert not solution.converged
+    assert "Raise max_steps" in solution.reason
+
+
+# encoders
+
+
+def material(seed=0, n=80, n_features=6, c=3):
+    """Rows whose soft targets depend on the features."""
+    rng = np.random.default_rng(seed)
+    classes = np.arange(n) % c
+    X = (rng.normal(size=(n, n_features)) + 3.0 * np.eye(c, n_features)[classes]).astype(np.float32)
+    targets = np.full((n, c), 0.05)
+    targets[np.arange(n), classes] += 1 - 0.05 * c
+    return X, targets, rng.random(n) + 0.5
+
+
+def trained(encoder, X, targets, weights, seed=0, rounds=(60, 60)):
+    learner = encoder.begin(X.shape[1], targets.shape[1], seed)
+    for n_epochs in rounds:
+        learner.train(X, targets, weights, n_epochs)
+    return learner
+
+
+def test_encoder_keeps_the_contract_and_learns(encoder):
+    X, targets, weights = material()
+    assert isinstance(encoder, Encoder)
+    P = trained(encoder, X, targets, weights).predict(X)
+    assert P.shape == targets.shape
+    assert_allclose(P.sum(axis=1), 1.0, atol=1e-6)
+    assert (P >= 0).all()
+    assert np.mean(P.argmax(axis=1) == targets.argmax(axis=1)) > 0.85
+
+
+def test_encoder_gives_the_same_bits_for_the_same_seed(encoder):
+    X, targets, weights = material()
+    np.random.seed(1)  # noqa: NPY002 - the global generators must not matter
+    first = trained(encoder, X, targets, weights, seed=4).predict(X)
+    np.random.seed(2)  # noqa: NPY002
+    assert_array_equal(first, trained(encoder, X, targets, weights, seed=4).predict(X))
+
+
+def test_encoder_goes_on_from_a_stored_state_with_the_same_bits(encoder):
+    X, targets, weights = material()
+    whole = trained(encoder, X, targets, weights, rounds=(30, 30))
+    half = trained(encoder, X, targets, weights, rounds=(30,))
+    taken_up = encoder.begin(X.shape[1], targets.shape[1], 0)
+    taken_up.restore(half.state())
+    taken_up.train(X, targets, weights, 30)
+    assert_array_equal(whole.predict(X), taken_up.predict(X))
+
+
+def test_encoder_heeds_weights(encoder):
+    X, targets, _ = material()
+    contradiction = np.roll(targets, 1, axis=1)
+    rows, labels = np.concatenate([X, X]), np.concatenate([targets, contradiction])
+    weights = np.concatenate([np.ones(80), np.full(80, 0.05)])
+    P = trained(encoder, rows, labels, weights).predict(X)
+    assert np.mean(P.argmax(axis=1) == targets.argmax(axis=1)) > 0.85
+
+
+def test_encoder_takes_sparse_rows(encoder):
+    X, targets, weights = material()
+    if isinstance(encoder, TabularEncoder) and "Pipeline" in type(encoder.classifier).__name__:
+        encoder = TabularEncoder(make_pipeline(StandardScaler(with_mean=False), LogisticRegression()))
+    dense = trained(encoder, X, targets, weights).predict(X)
+    sparse = trained(encoder, sp.csr_array(X), targets, weights).predict(sp.csr_array(X))
+    assert np.mean(dense.argmax(axis=1) == sparse.argmax(axis=1)) > 0.9
+
+
+def test_encoder_knows_a_class_without_rows(encoder):
+    X, targets, weights = material()
+    wider = np.column_stack([targets, np.zeros(len(X))])
+    P = trained(encoder, X, wider, weights).predict(X)
+    assert P.shape[1] == 4
+    assert P[:, 3].mean() < 0.2
+
+
+# every encoder and solver inside the estimator
+
+
+def test_estimator_works_with_every_encoder(encoder):
+    X, y, truth, A = two_communities()
+    model = AltOpt(encoder=encoder, n_rounds=2, random_state=0).fit(X, y, graph=A)
+    assert np.mean(model.transduction_ == truth) > 0.85
+    again = AltOpt(encoder=encoder, n_rounds=2, random_state=0).fit(X, y, graph=A)
+    assert_array_equal(model.scores_, again.scores_)
+
+
+def test_estimator_works_with_every_solver(solver):
+    X, y, truth, A = two_communities()
+    model = AltOpt(solver=solver, random_state=0).fit(X, y, graph=A)
+    exact = AltOpt(solver=Direct(), random_state=0).fit(X, y, graph=A)
+    assert np.mean(model.transduction_ == truth) > 0.85
+    assert np.mean(model.transduction_ == exact.transduction_) > 0.98
+
+
+def test_renumbering_nodes_renumbers_the_answer():
+    X, y, _, A = two_communities()
+    order = np.random.default_rng(3).permutation(len(y))
+    model = AltOpt(random_state=0).fit(X, y, graph=A)
+    shuffled = AltOpt(random_state=0).fit(X[order], y[order], graph=sp.csr_array(A[order][:, order]))
+    assert_allclose(shuffled.scores_, model.scores_[order], atol=1e-3)
+    assert_array_equal(shuffled.transduction_, model.transduction_[order])
