@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
-from problems import toy, two_communities
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -23,6 +22,7 @@ from altopt.views import (
     SquaredLaplacianView,
     View,
 )
+from problems import toy, two_communities
 
 VIEWS = {
     "features squared": lambda p: FeatureView(p.P, 0.7),
@@ -46,7 +46,9 @@ EXACT_TO = 1e-7
 ENCODERS = {
     "linear": LinearEncoder(),
     "MLP": MLPEncoder(hidden=(16,), input_dropout=0.0),
-    "MLP, deep, cross entropy, mini-batches": MLPEncoder(hidden=(16, 8), dropout=0.2, input_dropout=0.1, loss="ce", batch_size=16),
+    "MLP, deep, cross entropy, mini-batches": MLPEncoder(
+        hidden=(16, 8), dropout=0.2, input_dropout=0.1, loss="ce", batch_size=16
+    ),
     "logistic regression": TabularEncoder(LogisticRegression()),
     "forest": TabularEncoder(RandomForestClassifier(n_estimators=20)),
     "pipeline": TabularEncoder(make_pipeline(StandardScaler(), LogisticRegression())),
@@ -205,7 +207,9 @@ def test_solver_gives_the_same_bits_and_leaves_its_start_alone(solver):
 def test_linear_solvers_refuse_views_that_are_not_quadratic(name):
     problem = toy()
     objective = problem.objective(feature_view=SoftmaxFeatureView, label_view=CrossEntropyLabelView)
-    with pytest.raises(InputError, match="needs quadratic views, but SoftmaxFeatureView and CrossEntropyLabelView"):
+    with pytest.raises(
+        InputError, match="needs quadratic views, but SoftmaxFeatureView and CrossEntropyLabelView"
+    ):
         SOLVERS[name].solve(objective, problem.F)
 
 

@@ -124,7 +124,9 @@ def alternate(
         state.trace.append(record(state, solution, parts, changed, n_selected, loss, accuracy, seconds))
         if finished:
             if settled:
-                reason = f"Stopped after {state.n_done} rounds: {changed:.2%} of the nodes changed their label"
+                reason = (
+                    f"Stopped after {state.n_done} rounds: {changed:.2%} of the nodes changed their label"
+                )
             break
         state.n_done += 1
         on_round(state)

@@ -19,8 +19,7 @@ def softmax(F: Array, temperature: float = 1.0) -> Array:
     """exp(F_ij / temperature), each row divided by its sum; finite for every finite F."""
     shifted = (F - F.max(axis=1, keepdims=True)) / temperature
     np.exp(shifted, out=shifted)
-    shifted /= shifted.sum(axis=1, keepdims=True)
-    return shifted
+    return np.asarray(shifted / shifted.sum(axis=1, keepdims=True))
 
 
 def certainty(S: Array) -> Array:

@@ -24,9 +24,11 @@ def read_X(X: Any) -> tuple[Any, Any]:
     row_ids = None
     if package == "torch":
         X = X.detach().cpu()
-        X = sp.coo_array((X.coalesce().values().numpy(), X.coalesce().indices().numpy()), X.shape) if (
-            X.is_sparse
-        ) else X.numpy()
+        X = (
+            sp.coo_array((X.coalesce().values().numpy(), X.coalesce().indices().numpy()), X.shape)
+            if (X.is_sparse)
+            else X.numpy()
+        )
     elif package in ("pandas", "polars", "pyarrow"):
         if package == "pandas" and not is_default_index(X.index):
             row_ids = X.index.to_numpy()
@@ -95,7 +97,9 @@ def read_y(y: Any, n_rows: int, classes: Any = None) -> tuple[Array, Array]:
     known = known_labels(values)
     labels = plain_labels(values[known], np.flatnonzero(known))
     if not len(labels):
-        raise InputError("y holds no label at all: every entry is -1, None or NaN. Give at least two classes.")
+        raise InputError(
+            "y holds no label at all: every entry is -1, None or NaN. Give at least two classes."
+        )
     present = np.unique(labels)
     declared = present if classes is None else np.unique(plain_labels(as_column(classes), None))
     if classes is not None:
@@ -103,7 +107,7 @@ def read_y(y: Any, n_rows: int, classes: Any = None) -> tuple[Array, Array]:
         strangers = present[~np.isin(present, declared)] if alike else present
         if len(strangers):
             raise InputError(
-                f"y holds the label {strangers[0]!r}, which classes= does not list. Add it there or hide it with -1."
+                f"y holds the label {strangers.tolist()[0]!r}, which classes= does not list. Add it or hide it."
             )
         empty = declared[~np.isin(declared, present)]
         if len(empty):
@@ -116,7 +120,7 @@ def read_y(y: Any, n_rows: int, classes: Any = None) -> tuple[Array, Array]:
             )
     if len(declared) < 2 or len(present) < 2:
         raise InputError(
-            f"y must hold at least two classes, but its labelled nodes are all of one class ({present[0]!r})."
+            f"y must hold at least two classes, but its labelled nodes are all of one class ({present.tolist()[0]!r})."
         )
     codes = np.full(n_rows, UNKNOWN, dtype=np.int64)
     codes[known] = np.searchsorted(declared, labels)
@@ -131,7 +135,9 @@ def wants_objects(values: Array, classes: Array) -> bool:
 def as_column(y: Any) -> Array:
     """y as one flat array that keeps each entry as it is."""
     if y is None:
-        raise InputError("y is None, but fit requires y to be passed: one label per node, -1 where unknown.")
+        raise InputError(
+            "AltOpt requires y to be passed, but the target y is None. Give one label per node, -1 where unknown."
+        )
     package = package_of(y)
     if package == "torch":
         y = y.detach().cpu().numpy()
@@ -160,7 +166,7 @@ def known_labels(values: Array) -> Array:
     if values.dtype.kind in "iu":
         return np.asarray(values != UNKNOWN)
     if values.dtype.kind == "f":
-        return ~np.isnan(values) & (values != UNKNOWN)
+        return np.asarray(~np.isnan(values) & (values != UNKNOWN))
     if values.dtype.kind in "US":
         return ~np.isin(values, np.array(["-1", "nan"], dtype=values.dtype.kind))
     if values.dtype == object:
@@ -171,8 +177,8 @@ def known_labels(values: Array) -> Array:
 def is_unknown(value: Any) -> bool:
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
-    if isinstance(value, numbers.Number) and not isinstance(value, bool):
-        return bool(value != value or value == UNKNOWN)
+    if isinstance(value, numbers.Real) and not isinstance(value, bool):
+        return bool(value != value or float(value) == UNKNOWN)
     return False
 
 
@@ -197,5 +203,7 @@ def plain_labels(labels: Array, rows: Array | None) -> Array:
                 "Labels are whole numbers or text; AltOpt classifies and does not fit continuous targets."
             )
     elif labels.dtype.kind not in "iubUS":
-        raise InputError(f"Unknown label type: y holds {labels.dtype}. Labels are whole numbers, text or bools.")
+        raise InputError(
+            f"Unknown label type: y holds {labels.dtype}. Labels are whole numbers, text or bools."
+        )
     return labels

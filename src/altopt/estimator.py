@@ -13,26 +13,18 @@ from altopt import extension, store
 from altopt.alternate import Problem, Round, Schedule, State, alternate, as_dicts, warm_up
 from altopt.arrays import Array, certainty
 from altopt.door import UNKNOWN, read_X, read_y, require_finite
-from altopt.encoders import Encoder, LinearEncoder, MLPEncoder, TabularEncoder
+from altopt.encoders import Encoder, LinearEncoder, TabularEncoder
 from altopt.errors import InputError
 from altopt.features import Features
 from altopt.graph import Graph
-from altopt.inputs import Inputs, PlainInputs, ReducedInputs
+from altopt.inputs import Inputs, ReducedInputs
 from altopt.neighbours import Neighbours
 from altopt.operator import NormalizedAdjacency
+from altopt.paper import Variant, paper_settings
 from altopt.selection import CertainEnough, EveryoneWeighted, NoPseudoLabels, PseudoLabels, SurestPerClass
-from altopt.solvers import ConjugateGradient, GradientSteps, Solver
+from altopt.solvers import ConjugateGradient, Solver
 from altopt.threads import threads_for
-from altopt.views import (
-    CrossEntropyFeatureView,
-    CrossEntropyLabelView,
-    FeatureView,
-    GraphView,
-    LabelView,
-    Objective,
-    SoftmaxFeatureView,
-    SquaredLaplacianView,
-)
+from altopt.views import FeatureView, GraphView, LabelView, Objective, SoftmaxFeatureView, View
 
 SETTLED = 0.001  # a default fit stops when at most this share of the nodes changed label in a round
 
@@ -96,7 +88,7 @@ class AltOpt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self_loops: bool = False,
         n_neighbors: int = 10,
         classes: Any = None,
-        random_state: int | None = None,
+        random_state: Any = None,
     ) -> None:
         self.feature_weight = feature_weight
         self.label_weight = label_weight
@@ -122,7 +114,7 @@ class AltOpt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     @classmethod
     def paper(
         cls,
-        variant: Literal["mse", "ce", "H", "N"] = "mse",
+        variant: Variant = "mse",
         *,
         diffusion: bool = True,
         pseudo_labels: bool = True,
@@ -137,31 +129,7 @@ class AltOpt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         `diffusion=False` and `pseudo_labels=False` are its ablations. `n_rounds` updates of F are spread evenly
         over `total_epochs`. Any parameter of AltOpt may be given besides.
         """
-        views = {
-            "mse": (FeatureView, GraphView, LabelView),
-            "ce": (CrossEntropyFeatureView, GraphView, LabelView),
-            "H": (FeatureView, SquaredLaplacianView, LabelView),
-            "N": (SoftmaxFeatureView, GraphView, CrossEntropyLabelView),
-        }
-        if variant not in views:
-            raise InputError(f"variant must be one of {', '.join(views)}, but is {variant!r}.")
-        feature_view, graph_view, label_view = views[variant]
-        chosen: dict[str, Any] = {
-            "feature_weight": 0.5,
-            "label_weight": 5.0,
-            "restart": 0.1 if diffusion else 1.0,
-            "temperature": 0.1,
-            "n_rounds": n_rounds,
-            "n_warmup": 100,
-            "n_epochs": total_epochs if n_rounds == "full" else round(total_epochs / n_rounds),
-            "n_pseudo": 100 if pseudo_labels else 0,
-            "encoder": MLPEncoder(loss="ce" if variant in ("ce", "N") else "mse"),
-            "inputs": PlainInputs(),
-            "solver": GradientSteps(n_steps=n_steps),
-            "feature_view": feature_view,
-            "graph_view": graph_view,
-            "label_view": label_view,
-        }
+        chosen = paper_settings(variant, diffusion, pseudo_labels, n_rounds, total_epochs, n_steps)
         return cls(**(chosen | settings))
 
     def fit(
@@ -191,12 +159,11 @@ class AltOpt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         n = X.shape[0]
         self.classes_, codes = read_y(y, n, self.classes)
         self.labelled_ = codes != UNKNOWN
-        self.seed_ = int(np.random.SeedSequence().entropy) % 2**32 if self.random_state is None else self._seed()
-        if graph is None:
-            self.neighbours_ = Neighbours(X, self.n_neighbors)
+        self.seed_ = self._seed()
+        self.neighbours_ = Neighbours(X, self.n_neighbors) if graph is None else None
+        if self.neighbours_ is not None:
             self.graph_ = self.neighbours_.graph()
         else:
-            self.neighbours_ = None
             self.graph_ = (graph if isinstance(graph, Graph) else Graph(graph)).rows_for(n, row_ids)
         A_tilde = NormalizedAdjacency(self.graph_.adjacency, self.self_loops)
         self.Y_ = one_hot(codes, len(self.classes_))
@@ -316,7 +283,7 @@ class AltOpt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self.encoder if isinstance(self.encoder, Encoder) else TabularEncoder(self.encoder)
 
     def _inputs(self) -> Inputs:
-        return ReducedInputs() if self.inputs is None else self.inputs
+        return self.inputs or ReducedInputs()
 
     def _solver(self) -> Solver:
         return ConjugateGradient() if self.solver is None else self.solver
@@ -341,12 +308,12 @@ class AltOpt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self, A_tilde: NormalizedAdjacency, Y: Array, labelled: Array
     ) -> Callable[[Array, Array], Objective]:
         feature_view = self.feature_view or FeatureView
-        graph = (self.graph_view or GraphView)(A_tilde)
-        labels = (self.label_view or LabelView)(Y, labelled, self.label_weight)
+        graph: View = (self.graph_view or GraphView)(A_tilde)
+        labels: View = (self.label_view or LabelView)(Y, labelled, self.label_weight)
 
         def build(P: Array, w: Array) -> Objective:
             weighted = feature_view is SoftmaxFeatureView
-            features = feature_view(P, self.feature_weight, **({"w": w} if weighted else {}))
+            features: View = feature_view(P, self.feature_weight, **({"w": w} if weighted else {}))
             return Objective((features, graph, labels))
 
         return build
@@ -354,9 +321,11 @@ class AltOpt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     # the door
 
     def _seed(self) -> int:
+        if self.random_state is None:
+            return int(np.random.SeedSequence().generate_state(1)[0])
         if isinstance(self.random_state, np.random.RandomState):
             return int(self.random_state.randint(2**31))
-        return int(self.random_state)  # type: ignore[arg-type]
+        return int(self.random_state)
 
     def _check_settings(self) -> None:
         for name, least in (("feature_weight", 0.0), ("label_weight", 0.0), ("min_confidence", 0.0)):
@@ -366,8 +335,12 @@ class AltOpt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise InputError(f"temperature must be above 0, but is {self.temperature!r}.")
         if not 0 < self.restart <= 1:
             raise InputError(f"restart must lie in (0, 1], but is {self.restart!r}; 1 means no diffusion.")
-        if self.n_rounds != "full" and not (isinstance(self.n_rounds, (int, np.integer)) and self.n_rounds >= 0):
-            raise InputError(f"n_rounds must be a whole number from 0 on or 'full', but is {self.n_rounds!r}.")
+        if self.n_rounds != "full" and not (
+            isinstance(self.n_rounds, (int, np.integer)) and self.n_rounds >= 0
+        ):
+            raise InputError(
+                f"n_rounds must be a whole number from 0 on or 'full', but is {self.n_rounds!r}."
+            )
 
     def _check_X(self, X: Any, reset: bool) -> Any:
         if isinstance(X, np.memmap) and X.ndim == 2 and X.dtype.kind == "f":
@@ -377,7 +350,12 @@ class AltOpt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             if sp.issparse(X) or (isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind == "f"):
                 require_finite(X)
             X = validate_data(
-                self, X, accept_sparse="csr", dtype=(np.float64, np.float32), reset=reset, skip_check_array=False
+                self,
+                X,
+                accept_sparse="csr",
+                dtype=(np.float64, np.float32),
+                reset=reset,
+                skip_check_array=False,
             )
         require_finite(X)
         return X
@@ -393,11 +371,13 @@ class AltOpt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         overlap = self.labelled_[positions]
         if overlap.any():
             raise InputError(
-                f"validation names node {np.asarray(nodes)[overlap][0]!r}, whose label is already in y. Hide it there."
+                f"validation names node {np.asarray(nodes)[overlap].tolist()[0]!r}, already labelled in y."
             )
         unknown = ~np.isin(labels, self.classes_)
         if unknown.any():
-            raise InputError(f"validation holds the label {labels[unknown][0]!r}, which is not among the classes.")
+            raise InputError(
+                f"validation holds the label {labels[unknown].tolist()[0]!r}, which is not among the classes."
+            )
         return positions, np.searchsorted(self.classes_, labels)
 
     def __sklearn_tags__(self) -> Any:

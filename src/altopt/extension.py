@@ -28,13 +28,15 @@ def resolve_edges(graph: Graph, n_new: int, new_ids: Any, edges: Any) -> tuple[A
     default = float(graph.adjacency.data.mean()) if graph.adjacency.nnz else 1.0
     if tables.is_table(edges):
         columns = tables.columns(edges)
-        tables.choose(columns, ("source", "target"), ("weight",), "edges")
-        names = {key: row for row, key in enumerate(new_ids.tolist() if new_ids is not None else range(n_new))}
+        tables.choose(list(columns), ("source", "target"), ("weight",), "edges")
+        names = {
+            key: row for row, key in enumerate(new_ids.tolist() if new_ids is not None else range(n_new))
+        }
         source, target = (name_positions(graph, names, columns[name]) for name in ("source", "target"))
         weight = np.asarray(columns.get("weight", np.full(len(source), default)), dtype=np.float64)
     else:
         rows, known = as_pairs(edges)
-        if len(rows) and not (0 <= rows.min() and rows.max() < n_new):
+        if len(rows) and not (rows.min() >= 0 and rows.max() < n_new):
             bad = rows[(rows < 0) | (rows >= n_new)][0]
             raise InputError(
                 f"edges names row {bad} of X_new, which has {n_new:,} rows. Pairs are (row of X_new, known node id)."
@@ -51,15 +53,18 @@ def as_pairs(edges: Any) -> tuple[Array, Any]:
     """(row, known id) pairs out of a list of pairs, an (E, 2) or a (2, E) array."""
     if package_of(edges) == "torch":
         edges = edges.detach().cpu().numpy()
+    rows: Array
+    known: Any
     if isinstance(edges, np.ndarray):
         if edges.ndim != 2 or 2 not in edges.shape:
             raise InputError(f"edges must be pairs, (E, 2) or (2, E), but has shape {edges.shape}.")
-        pairs = edges if edges.shape[1] == 2 else edges.T
-        rows, known = pairs[:, 0], pairs[:, 1]
+        rows, known = edges.T if edges.shape[1] == 2 else edges
     else:
         pairs = list(edges)
         if any(not isinstance(p, (list, tuple)) or len(p) != 2 for p in pairs):
-            raise InputError("edges must be pairs (row of X_new, known node id), or a table with source and target.")
+            raise InputError(
+                "edges must be pairs (row of X_new, known node id), or a table with source and target."
+            )
         rows = np.array([p[0] for p in pairs]) if pairs else np.empty(0, dtype=np.int64)
         known = [p[1] for p in pairs]
     if rows.dtype.kind not in "iu":

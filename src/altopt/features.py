@@ -23,10 +23,15 @@ class Features:
         self.sparse = bool(sp.issparse(X))
         filled = X.nnz if self.sparse else sum(np.count_nonzero(block) for block in self.blocks())
         if standardise is None:
-            standardise = not self.sparse and filled > 0.5 * self.n_rows * self.n_columns
+            standardise = not self.sparse and bool(filled > 0.5 * self.n_rows * self.n_columns)
         if standardise and self.sparse:
-            raise InputError("A sparse X cannot be standardised without filling it. Pass X.toarray() if it fits.")
-        self.mean, self.std = self._moments() if standardise else (None, None)
+            raise InputError(
+                "A sparse X cannot be standardised without filling it. Pass X.toarray() if it fits."
+            )
+        self.mean: Array | None = None
+        self.std: Array | None = None
+        if standardise:
+            self.mean, self.std = self._moments()
 
     def blocks(self) -> Any:
         for rows in row_blocks(self.n_rows):

@@ -16,7 +16,9 @@ from altopt.operator import NormalizedAdjacency
 class Prepared(Protocol):
     """Encoder inputs of the fitted nodes, and the way to make those of nodes that come later."""
 
-    Z: Any  # X' in the encoder's coordinates, before rows are scaled; one row per node
+    @property
+    def Z(self) -> Any:
+        """X' in the encoder's coordinates, before rows are scaled; one row per node."""
 
     def rows(self, Z: Any) -> Any:
         """Z as the encoder reads it."""
@@ -119,7 +121,9 @@ class ReducedInputs:
 
         def spread(block: Array) -> Array:
             """p(A_tilde) block: the diffusion is symmetric, so the same product serves X' and its transpose."""
-            return settle_isolated(A_tilde.isolated, diffusion.steps(A_tilde, block, restart, n_steps), restart)
+            return settle_isolated(
+                A_tilde.isolated, diffusion.steps(A_tilde, block, restart, n_steps), restart
+            )
 
         rank = min(self.n_components, features.n_rows)
         if features.n_columns <= rank:
@@ -133,7 +137,14 @@ class ReducedInputs:
         centre = levelled.mean(axis=0)
         size = float(np.sqrt(np.mean(np.sum((levelled - centre) ** 2, axis=1, dtype=np.float64))))
         return PreparedReduced(
-            Z, V, features.mean, features.std, centre, norm, 1.0 / size if size > 0 else 1.0, self.row_exponent
+            Z,
+            V,
+            features.mean,
+            features.std,
+            centre,
+            norm,
+            1.0 / size if size > 0 else 1.0,
+            self.row_exponent,
         )
 
     def restore(self, state: dict[str, Array]) -> PreparedReduced:
@@ -188,4 +199,6 @@ def unit_sum(Z: Any) -> Any:
     """Rows divided by the sum of their absolute values; a zero row stays zero."""
     total = np.asarray(abs(Z).sum(axis=1)).ravel()
     scale = 1.0 / np.where(total > 0, total, 1.0)
-    return sp.diags_array(scale.astype(np.float32)) @ Z if sp.issparse(Z) else Z * scale[:, None].astype(Z.dtype)
+    return (
+        sp.diags_array(scale.astype(np.float32)) @ Z if sp.issparse(Z) else Z * scale[:, None].astype(Z.dtype)
+    )

@@ -45,7 +45,7 @@ class NormalizedAdjacency:
     @property
     def isolated(self) -> Array:
         """True for nodes without edges."""
-        return self.degrees == 0
+        return np.asarray(self.degrees == 0)
 
     def __matmul__(self, F: Array) -> Array:
         if F.dtype == np.float32:

@@ -91,7 +91,7 @@ class EveryoneWeighted:
         nodes, w = nodes[w >= self.min_confidence], w[w >= self.min_confidence] ** 2
         total = min(self.times_labelled * labelled.sum(), w.sum())
         predicted = S[nodes].argmax(axis=1)
-        per_class = np.bincount(predicted, weights=w, minlength=S.shape[1])
+        per_class = np.bincount(predicted, weights=w, minlength=S.shape[1]).astype(float)
         present = max(int(np.count_nonzero(per_class)), 1)
         share = np.divide(total / present, per_class, out=np.zeros_like(per_class), where=per_class > 0)
         return nodes, w * share[predicted]

@@ -31,8 +31,8 @@ def per_class(y: Any, n_train: int, n_validation: int = 500, n_test: int = 1000,
     for label, nodes in nodes_by_class(y):
         if len(nodes) < n_train:
             raise InputError(
-                f"y has {len(nodes):,} nodes of class {label!r} but n_train={n_train} of each class are wanted. "
-                "Lower n_train or leave that class out."
+                f"y has {len(nodes):,} nodes of class {label!r} but n_train={n_train} of each class are "
+                "wanted. Lower n_train or leave that class out."
             )
         chosen.append(rng.choice(nodes, n_train, replace=False))
     train = np.sort(np.concatenate(chosen))
@@ -86,7 +86,7 @@ def hide(y: Any, keep: Any) -> Array:
 def known(y: Array) -> Array:
     """False where a label is -1, None or NaN already."""
     if y.dtype.kind == "f":
-        return ~np.isnan(y) & (y != -1)
+        return np.asarray(~np.isnan(y) & (y != -1))
     if y.dtype.kind == "O":
         return np.array([value is not None and value == value and value != -1 for value in y], dtype=bool)
     return np.asarray(y != -1) if y.dtype.kind in "iu" else np.ones(len(y), dtype=bool)

@@ -18,6 +18,7 @@ from altopt.encoders.encoder import Learner
 from altopt.encoders.tabular import from_skops, to_skops
 from altopt.errors import InputError
 from altopt.graph import Graph
+from altopt.neighbours import Neighbours
 
 FORMAT = "altopt-model"
 VERSION = 1
@@ -33,10 +34,11 @@ def encode(value: Any, arrays: dict[str, Array], name: str) -> Any:
         return value
     if isinstance(value, np.generic):
         return encode(value.item(), arrays, name)
-    if isinstance(value, (list, tuple)):
-        return [encode(item, arrays, f"{name}.{k}") for k, item in enumerate(value)]
     if isinstance(value, np.ndarray):
-        return {"list": encode(value.tolist(), arrays, name)}
+        return encode(value.tolist(), arrays, name)
+    if isinstance(value, (list, tuple)):
+        items = [encode(item, arrays, f"{name}.{k}") for k, item in enumerate(value)]
+        return {"tuple": items} if isinstance(value, tuple) else items
     if isinstance(value, type):
         return {"class": f"{value.__module__}:{value.__qualname__}"}
     if is_dataclass(value):
@@ -45,17 +47,19 @@ def encode(value: Any, arrays: dict[str, Array], name: str) -> Any:
     if hasattr(value, "get_params"):
         arrays[name] = to_skops(value)
         return {"skops": name}
-    raise InputError(f"The setting {name}={value!r} cannot be stored: it is neither data nor a part of altopt.")
+    raise InputError(
+        f"The setting {name}={value!r} cannot be stored: it is neither data nor a part of altopt."
+    )
 
 
 def decode(value: Any, arrays: dict[str, Array], name: str) -> Any:
     """The inverse of `encode`; only altopt's own classes are ever imported."""
     if isinstance(value, list):
-        return tuple(decode(item, arrays, name) for item in value)
+        return [decode(item, arrays, name) for item in value]
     if not isinstance(value, dict):
         return value
-    if "list" in value:
-        return list(decode(value["list"], arrays, name))
+    if "tuple" in value:
+        return tuple(decode(value["tuple"], arrays, name))
     if "class" in value:
         return own_class(value["class"], name)
     if "part" in value:
@@ -111,7 +115,9 @@ def write_folder(path: Path, head: dict[str, Any], arrays: dict[str, Array]) -> 
 
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.exists() and not (path / "model.json").exists() and (path.is_file() or any(path.iterdir())):
-        raise InputError(f"{path} exists and is not a stored model. Name another folder: nothing was overwritten.")
+        raise InputError(
+            f"{path} exists and is not a stored model. Name another folder: nothing was overwritten."
+        )
     fresh = path.with_name(f".{path.name}.{os.getpid()}.new")
     shutil.rmtree(fresh, ignore_errors=True)
     fresh.mkdir()
@@ -132,7 +138,9 @@ def read_folder(path: Path, kind: str) -> tuple[dict[str, Any], dict[str, Array]
 
     for name in ("model.json", "model.safetensors"):
         if not (path / name).is_file():
-            raise InputError(f"{path} is not a stored {kind}: it has no {name}. Give the folder that save() wrote.")
+            raise InputError(
+                f"{path} is not a stored {kind}: it has no {name}. Give the folder that save() wrote."
+            )
     try:
         head = json.loads((path / "model.json").read_text())
     except ValueError as cause:
@@ -144,11 +152,15 @@ def read_folder(path: Path, kind: str) -> tuple[dict[str, Any], dict[str, Array]
             f"{path} has format version {head['version']}, but this altopt reads up to {VERSION}. Upgrade altopt."
         )
     if digest(path / "model.safetensors") != head.get("sha256"):
-        raise InputError(f"{path / 'model.safetensors'} is damaged: its checksum is wrong. Fit and save again.")
+        raise InputError(
+            f"{path / 'model.safetensors'} is damaged: its checksum is wrong. Fit and save again."
+        )
     try:
         return head, load_file(path / "model.safetensors")
     except SafetensorError as cause:
-        raise InputError(f"{path / 'model.safetensors'} is not a safetensors file. Fit and save again.") from cause
+        raise InputError(
+            f"{path / 'model.safetensors'} is not a safetensors file. Fit and save again."
+        ) from cause
 
 
 def digest(path: Path) -> str:
@@ -181,9 +193,17 @@ def save(model: Any, path: Path) -> None:
 
 def load(cls: type[Model], path: Path) -> Model:
     """Read what `save` wrote."""
-    from altopt.neighbours import Neighbours
-
     head, arrays = read_folder(path, "model")
+    try:
+        return rebuild(cls, head, arrays)
+    except (KeyError, TypeError, AttributeError, IndexError) as cause:
+        raise InputError(
+            f"{path / 'model.json'} is damaged: {cause!r} while reading it. Fit and save again."
+        ) from cause
+
+
+def rebuild(cls: type[Model], head: dict[str, Any], arrays: dict[str, Array]) -> Model:
+    """A fitted model out of its settings and arrays."""
     settings = {key: decode(value, arrays, key) for key, value in head["settings"].items()}
     model: Any = cls(**settings)
     for name in ARRAYS:
@@ -289,7 +309,10 @@ def load_checkpoint(path: Path, mark: str, learner: Learner) -> State | None:
 
         of_best = deepcopy(learner)
         of_best.restore(with_prefix(arrays, "best.learner."))
-        best = Best(head["best"]["round"], head["best"]["accuracy"], arrays["best.F"], arrays["best.P"], of_best)
+        best = Best(
+            head["best"]["round"], head["best"]["accuracy"], arrays["best.F"], arrays["best.P"], of_best
+        )
     learner.restore(with_prefix(arrays, "learner."))
     trace = [Round(**entry) for entry in head["trace"]]
-    return State(head["n_done"], *(arrays[k] for k in ("F", "P", "w", "start")), learner, trace, best)
+    F, P, w, start = (arrays[name] for name in ("F", "P", "w", "start"))
+    return State(head["n_done"], F, P, w, start, learner, trace, best)

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from problems import two_communities
 
 from altopt import AltOpt, diffuse
 from altopt.arrays import certainty, softmax
@@ -11,6 +10,7 @@ from altopt.encoders import MLPEncoder
 from altopt.graph import Graph
 from altopt.operator import NormalizedAdjacency
 from altopt.selection import surest_per_class
+from problems import two_communities
 
 
 def by_hand(X, y, A, variant, l1=0.5, l2=5.0, tau=0.1, m=20, s=30, k=3, t=10, K=10, seed=0):
@@ -115,7 +115,7 @@ def test_best_round_by_validation_is_kept_and_said():
 
 def test_inductive_setting_of_the_paper():
     """Encoder on the original features of the training graph; feature-enhanced propagation on the full graph."""
-    X, y, truth, A = two_communities(n=160)
+    X, _, truth, A = two_communities(n=160)
     known = np.arange(100)
     inside = A[known][:, known]
     model = AltOpt.paper(diffusion=False, random_state=0).fit(X[known], truth[known], graph=inside)
@@ -125,7 +125,8 @@ def test_inductive_setting_of_the_paper():
     import pandas as pd
 
     among = pd.DataFrame(
-        [(i - 100, j - 100) for i, j in zip(*coo.coords) if i >= 100 and j >= 100], columns=["source", "target"]
+        [(i - 100, j - 100) for i, j in zip(*coo.coords) if i >= 100 and j >= 100],
+        columns=["source", "target"],
     )
     found = model.predict_proba(X[new], edges=[to_known, among])
     # by hand, Eqs. 4-5 on the whole graph from F = Y

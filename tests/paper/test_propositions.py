@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from numpy.linalg import matrix_power
 from numpy.testing import assert_allclose
-from problems import toy
 
 from altopt import diffuse
 from altopt.arrays import softmax
 from altopt.solvers import GradientSteps
 from altopt.views import GraphView, Objective
 from altopt.views.feature import FeatureView, cross_entropy
+from problems import toy
 
 
 @pytest.fixture
@@ -44,7 +44,11 @@ def test_closed_form_of_the_propagation_corrected(problem, K, lambda1, lambda2):
     expected = expected + sum((1 - a) ** j * matrix_power(A, j) @ mixture for j in range(K))
 
     everyone = np.ones(30, dtype=bool)
-    views = (FeatureView(problem.P, lambda1), GraphView(problem.A_tilde), all_rows(problem, lambda2, everyone))
+    views = (
+        FeatureView(problem.P, lambda1),
+        GraphView(problem.A_tilde),
+        all_rows(problem, lambda2, everyone),
+    )
     assert_allclose(GradientSteps(n_steps=K).solve(Objective(views), problem.F).F, expected, atol=1e-12)
 
 
@@ -55,7 +59,11 @@ def test_the_printed_closed_form_is_off_by_one_over_alpha(problem):
     a, b = (lambda1 + lambda2) / total, lambda2 / total
     mixture = (a - b) * problem.P + b * problem.Y
     everyone = np.ones(30, dtype=bool)
-    views = (FeatureView(problem.P, lambda1), GraphView(problem.A_tilde), all_rows(problem, lambda2, everyone))
+    views = (
+        FeatureView(problem.P, lambda1),
+        GraphView(problem.A_tilde),
+        all_rows(problem, lambda2, everyone),
+    )
     found = GraphView(problem.A_tilde), GradientSteps(n_steps=K).solve(Objective(views), mixture / a).F
     A_bar = averaging(problem.A_tilde.as_dense(), a, K)
     assert_allclose(found[1], A_bar @ mixture / a, atol=1e-12)

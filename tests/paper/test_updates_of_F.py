@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from problems import toy
 
 from altopt.arrays import certainty, softmax
 from altopt.solvers import ChebyshevSteps, ConjugateGradient, Direct, GradientSteps, JacobiSteps
@@ -13,6 +12,7 @@ from altopt.views import (
     SoftmaxFeatureView,
     SquaredLaplacianView,
 )
+from problems import toy
 
 LAMBDAS = [(0.1, 1.0), (0.5, 5.0), (1.0, 10.0)]
 
@@ -71,9 +71,10 @@ def test_labelled_and_unlabelled_step_sizes_before_they_are_set_equal(problem, l
     eta = 0.03
     AF = problem.A_tilde.as_dense() @ problem.F
     M = problem.labelled[:, None]
-    expected = 2 * eta * (AF + lambda1 * problem.P + lambda2 * M * problem.Y) + (
-        1 - 2 * eta * (lambda1 + lambda2 * M + 1)
-    ) * problem.F
+    expected = (
+        2 * eta * (AF + lambda1 * problem.P + lambda2 * M * problem.Y)
+        + (1 - 2 * eta * (lambda1 + lambda2 * M + 1)) * problem.F
+    )
     moved = problem.F - eta * 2 * problem.objective(lambda1, lambda2).residual(problem.F)
     assert_allclose(moved, expected, atol=1e-13)
 
@@ -135,7 +136,10 @@ def test_gradient_of_appendix_C(problem, lambda1, lambda2):
     S, M = softmax(problem.F), problem.labelled[:, None]
     gradient = lambda1 * w[:, None] * (S - problem.P) + 2 * L @ problem.F + lambda2 * M * (S - problem.Y)
     objective = problem.objective(
-        lambda1, lambda2, feature_view=lambda P, weight: SoftmaxFeatureView(P, weight, w), label_view=CrossEntropyLabelView
+        lambda1,
+        lambda2,
+        feature_view=lambda P, weight: SoftmaxFeatureView(P, weight, w),
+        label_view=CrossEntropyLabelView,
     )
     assert_allclose(2 * objective.residual(problem.F), gradient, atol=1e-12)
     step = GradientSteps(n_steps=1).solve(objective, problem.F)
@@ -154,7 +158,9 @@ def test_the_spectrum_of_H_is_where_the_method_says(problem, lambda1, lambda2):
 
 
 @pytest.mark.parametrize("graph_view", [None, SquaredLaplacianView])
-@pytest.mark.parametrize("solver", [GradientSteps(3), JacobiSteps(3), ChebyshevSteps(3), ConjugateGradient(max_steps=3)])
+@pytest.mark.parametrize(
+    "solver", [GradientSteps(3), JacobiSteps(3), ChebyshevSteps(3), ConjugateGradient(max_steps=3)]
+)
 def test_the_certified_error_holds_wherever_a_solver_stops(problem, graph_view, solver):
     """||F - F*|| <= ||r|| / lambda1."""
     views = {} if graph_view is None else {"graph_view": graph_view}

@@ -19,19 +19,19 @@ def communities(
     n_nodes: int = 3000,
     n_classes: int = 6,
     *,
-    mean_degree: float = 5.0,
+    mean_degree: float = 8.0,
     n_features: int = 64,
     features: Literal["dense", "words"] = "dense",
-    signal: float = 0.3,
+    signal: float = 0.35,
     seed: int = 0,
 ) -> Dataset:
     """A hierarchical degree-corrected block model with class-informative features.
 
-    Nodes have lognormal weights theta. An edge's first end is drawn in proportion to theta from all nodes, its
-    second end likewise from the first one's community (40 %), class (25 %) or from all nodes (35 %).
+    Nodes have lognormal weights theta. An edge's first end is drawn in proportion to theta from all nodes,
+    its second end likewise from the first one's community (40 %), class (25 %) or from all nodes (35 %).
     "dense" features are  X_i = signal * (class centroid + community centroid) + noise,  all standard normal;
-    "words" are 0/1 columns, where a share `signal` of a node's words comes from its class's and its community's
-    own vocabularies and the rest from everybody's. Node numbers are shuffled, so they tell nothing.
+    "words" are 0/1 columns, where a share `signal` of a node's words comes from its class's and its
+    community's own vocabularies, the rest from everybody's. Node numbers are shuffled and tell nothing.
     """
     if n_classes < 2 or n_nodes < 10 * n_classes:
         raise InputError(
@@ -88,7 +88,7 @@ def draw_edges(blocks: Blocks, n_edges: int, rng: np.random.Generator) -> tuple[
     def draw(low: Array, high: Array) -> Array:
         """Nodes of the ranges low..high-1, each in proportion to theta: a point of the cumulated theta."""
         point = total[low] + rng.random(n_edges) * (total[high] - total[low])
-        return np.clip(np.searchsorted(total, point, side="right") - 1, low, high - 1)
+        return np.asarray(np.clip(np.searchsorted(total, point, side="right") - 1, low, high - 1))
 
     everywhere = np.zeros(n_edges, dtype=np.int64)
     source = draw(everywhere, everywhere + n)
@@ -118,7 +118,7 @@ def dense_features(
 def word_features(
     klass: Array, community: Array, n_features: int, signal: float, rng: np.random.Generator
 ) -> sp.csr_array:
-    """0/1 words, about 20 a node: half of the share `signal` from the class's own words, half the community's."""
+    """0/1 words, about 20 a node: a share `signal` is the class's or the community's own."""
     n_own = max(2, n_features // 20)  # words in one vocabulary
     class_words = rng.integers(0, n_features, (klass.max() + 1, n_own))
     community_words = rng.integers(0, n_features, (community.max() + 1, n_own))

@@ -118,8 +118,8 @@ def planetoid(name: str, note: str) -> Source:
 
 
 def wikipedia(name: str) -> Source:
-    files = ("out1_node_feature_label.txt", "out1_graph_edges.txt")
-    files += tuple(f"{name}_split_0.6_0.2_{i}.npz" for i in range(10))
+    tables = ("out1_node_feature_label.txt", "out1_graph_edges.txt")
+    files = tables + tuple(f"{name}_split_0.6_0.2_{i}.npz" for i in range(10))
     note = (
         "Wikipedia pages and their links, which have a direction. Holds duplicated nodes that leak from "
         f"training to test: report {name}-filtered beside it."
@@ -134,12 +134,13 @@ def filtered(name: str) -> Source:
 
 
 def npz(name: str, folder: str, file: str, note: str) -> Source:
-    return Source(name, f"{folder}/{name}/raw", (file,), read_npz, note + " Features are 0/1; no split given.")
+    note += " Features are 0/1; no split given."
+    return Source(name, f"{folder}/{name}/raw", (file,), read_npz, note)
 
 
 SOURCES = [
     planetoid("Cora", "Machine learning papers and their citations."),
-    planetoid("CiteSeer", "Computer science papers and their citations; 15 nodes have no words and count as class 0."),
+    planetoid("CiteSeer", "Computing papers and their citations; 15 have no words and count as class 0."),
     planetoid("PubMed", "Diabetes papers and their citations; TF-IDF words."),
     npz("CS", "coauthor", "ms_academic_cs.npz", "Computer scientists who wrote papers together."),
     npz("Physics", "coauthor", "ms_academic_phy.npz", "Physicists who wrote papers together."),

@@ -48,7 +48,9 @@ class LinearLearner:
             return float(value), np.concatenate([gradient_W.ravel(), slope.sum(axis=0)])
 
         start = np.concatenate([self.W.ravel(), self.b])
-        found = minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": n_epochs, "maxcor": 10})
+        found = minimize(
+            loss, start, jac=True, method="L-BFGS-B", options={"maxiter": n_epochs, "maxcor": 10}
+        )
         self.W, self.b = found.x[: self.W.size].reshape(shape), found.x[self.W.size :]
         return float(found.fun / max(mass.sum(), 1e-12))
 

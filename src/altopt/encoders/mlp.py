@@ -95,7 +95,7 @@ class MLPLearner:
                         batch, t, v = self._tensor(X[chosen.numpy()]), T[chosen], w[chosen]
                     self.optimizer.zero_grad()
                     loss = (v * self._loss(self.network(batch), t)).sum()
-                    (loss / t.shape[0]).backward()  # type: ignore[no-untyped-call]
+                    (loss / t.shape[0]).backward()
                     self.optimizer.step()
                     total += loss.item()
         return total / max(float(weights.sum()), 1e-12)

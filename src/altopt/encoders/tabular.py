@@ -91,5 +91,7 @@ def from_skops(data: Array) -> Any:
     unknown = get_untrusted_types(data=held)
     foreign = [name for name in unknown if not name.startswith(("sklearn.", "numpy."))]
     if foreign:
-        raise InputError(f"The stored encoder holds {foreign[0]}, neither scikit-learn's nor numpy's: not loaded.")
+        raise InputError(
+            f"The stored encoder holds {foreign[0]}, neither scikit-learn's nor numpy's: not loaded."
+        )
     return loads(held, trusted=unknown)

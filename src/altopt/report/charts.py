@@ -78,7 +78,7 @@ def counts(labels: Any, classes: Any) -> Any:
 
 
 def axis(title: str, **more: Any) -> Figure:
-    return {"title": {"text": title}, "gridcolor": GRID, "zerolinecolor": GRID, **more}
+    return {"title": {"text": title}, "gridcolor": GRID, "zeroline": False, **more}
 
 
 def figure(data: list[Figure], x: Figure, y: Figure) -> Figure:

@@ -23,8 +23,8 @@ def model_report(model: Any, path: str | Path) -> None:
 def demo_report(results: "Sequence[Result]", models: Mapping[str, Any], path: str | Path) -> None:
     """Write the demo's comparison and a section for the model fitted on each data set."""
     lead = (
-        "Accuracy on the nodes whose label was hidden, as mean ± standard deviation over the same seeded splits "
-        "for every method."
+        "Accuracy on the nodes whose label was hidden, as mean ± standard deviation over the same seeded "
+        "splits for every method, each on one thread."
     )
     sections = [section(model, name) for name, model in models.items()]
     write(Path(path), title="AltOpt demo", lead=lead, results=list(results), sections=sections)
@@ -36,7 +36,7 @@ def section(model: Any, name: str | None) -> dict[str, Any]:
     n, n_labelled = graph.n_nodes, int(model.labelled_.sum())
     facts = [
         ("Nodes", f"{n:,}"),
-        ("Edges", f"{graph.n_edges:,}" + (" (built from X)" if model.neighbours_ is not None else "")),
+        ("Edges, built from X" if model.neighbours_ is not None else "Edges", f"{graph.n_edges:,}"),
         ("Features", f"{model.n_features_in_:,}"),
         ("Classes", f"{len(model.classes_):,}"),
         ("Given labels", f"{n_labelled:,} ({n_labelled / n:.1%})"),
@@ -71,8 +71,8 @@ def section(model: Any, name: str | None) -> dict[str, Any]:
     }
 
 
-def least_sure(model: Any) -> list[tuple[str, str, str, str, str]]:
-    """The unlabelled nodes of lowest confidence: id, label, its probability, the runner-up, confidence."""
+def least_sure(model: Any) -> list[tuple[str, ...]]:
+    """Of the unlabelled nodes of lowest confidence: id, label, runner-up, confidence, reached or not."""
     nodes = np.flatnonzero(~model.labelled_)
     nodes = nodes[np.argsort(model.confidence_[nodes], kind="stable")[:N_LEAST_SURE]]
     rows = []
@@ -99,7 +99,11 @@ def write(path: Path, **content: Any) -> None:
 
     templates = FileSystemLoader(Path(__file__).parent)
     environment = Environment(loader=templates, autoescape=True, undefined=StrictUndefined, trim_blocks=True)
-    page = environment.get_template("template.html.j2").render(plotly=Markup(get_plotlyjs()), **content)
+    best: dict[str, float] = {}
+    for result in content["results"]:
+        best[result.dataset] = max(result.mean, best.get(result.dataset, 0.0))
+    template = environment.get_template("template.html.j2")
+    page = template.render(plotly=Markup(get_plotlyjs()), best=best, **content)
     path.parent.mkdir(parents=True, exist_ok=True)
     fresh = path.with_name(f".{path.name}.{os.getpid()}.new")
     fresh.write_text(page, encoding="utf-8")

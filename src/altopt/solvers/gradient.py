@@ -36,4 +36,6 @@ class JacobiSteps:
         pace = np.asarray(objective.curvature(F.shape[0]).pace)[:, None]
         for _ in range(self.n_steps):
             F = F - objective.residual(F) / pace
-        return conclude(objective, F, self.n_steps, f"Took n_steps={self.n_steps} steps, each row at its pace.")
+        return conclude(
+            objective, F, self.n_steps, f"Took n_steps={self.n_steps} steps, each row at its pace."
+        )

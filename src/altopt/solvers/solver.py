@@ -37,7 +37,9 @@ def certify(objective: Objective, residual: float, lower: Array) -> float | None
     return residual / floor if objective.quadratic and floor > 0 else None
 
 
-def conclude(objective: Objective, F: Array, n_products: int, reason: str, converged: bool = True) -> Solution:
+def conclude(
+    objective: Objective, F: Array, n_products: int, reason: str, converged: bool = True
+) -> Solution:
     """The Solution at F, its residual measured afresh."""
     residual = float(np.linalg.norm(objective.residual(F)))
     bound = certify(objective, residual, np.asarray(objective.curvature(F.shape[0]).lower))

@@ -86,7 +86,9 @@ class SoftmaxFeatureView:
         return float(np.sum(self._w() * cross_entropy(self.P, F)))
 
     def residual(self, F: Array) -> Array:
-        return 0.5 * self._w()[:, None] * (softmax(F) * self.P.sum(axis=1, keepdims=True) - self.P)
+        return np.asarray(
+            0.5 * self._w()[:, None] * (softmax(F) * self.P.sum(axis=1, keepdims=True) - self.P)
+        )
 
     def curvature(self) -> Curvature:
         # the Hessian of log-sum-exp is at most 1/2; the paper's pace is 1 per unit of weight

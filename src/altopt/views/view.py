@@ -28,7 +28,10 @@ class View(Protocol):
 
     name: ClassVar[str]  # "features", "graph" or "labels": the part of the objective it is
     quadratic: ClassVar[bool]  # half the Hessian does not depend on F
-    weight: float
+
+    @property
+    def weight(self) -> float:
+        """How much this view counts; the graph's is 1 in the paper."""
 
     def distance(self, F: Array) -> float:
         """D(F)."""

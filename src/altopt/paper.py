@@ -1,0 +1,57 @@
+"""The paper to the letter: what its variants, ablations and schedule mean in AltOpt's own settings."""
+
+from typing import Any, Literal
+
+from altopt.encoders import MLPEncoder
+from altopt.errors import InputError
+from altopt.inputs import PlainInputs
+from altopt.solvers import GradientSteps
+from altopt.views import (
+    CrossEntropyFeatureView,
+    CrossEntropyLabelView,
+    FeatureView,
+    GraphView,
+    LabelView,
+    SoftmaxFeatureView,
+    SquaredLaplacianView,
+)
+
+Variant = Literal["mse", "ce", "H", "N"]
+
+VIEWS: dict[str, tuple[Any, Any, Any]] = {
+    "mse": (FeatureView, GraphView, LabelView),  # Eqs. 4-5
+    "ce": (CrossEntropyFeatureView, GraphView, LabelView),  # appendix A
+    "H": (FeatureView, SquaredLaplacianView, LabelView),  # section 4.2.3
+    "N": (SoftmaxFeatureView, GraphView, CrossEntropyLabelView),  # appendix C
+}
+
+
+def paper_settings(
+    variant: Variant,
+    diffusion: bool,
+    pseudo_labels: bool,
+    n_rounds: int | Literal["full"],
+    total_epochs: int,
+    n_steps: int,
+) -> dict[str, Any]:
+    """Parameters of AltOpt that make it the paper's method; weights and sizes are from its search space."""
+    if variant not in VIEWS:
+        raise InputError(f"variant must be one of {', '.join(VIEWS)}, but is {variant!r}.")
+    feature_view, graph_view, label_view = VIEWS[variant]
+    n_epochs = total_epochs if n_rounds in ("full", 0) else round(total_epochs / int(n_rounds))
+    return {
+        "feature_weight": 0.5,
+        "label_weight": 5.0,
+        "restart": 0.1 if diffusion else 1.0,
+        "temperature": 0.1,
+        "n_rounds": n_rounds,
+        "n_warmup": 100,
+        "n_epochs": n_epochs,
+        "n_pseudo": 100 if pseudo_labels else 0,
+        "encoder": MLPEncoder(loss="ce" if variant in ("ce", "N") else "mse"),
+        "inputs": PlainInputs(),
+        "solver": GradientSteps(n_steps=n_steps),
+        "feature_view": feature_view,
+        "graph_view": graph_view,
+        "label_view": label_view,
+    }

@@ -1,0 +1,214 @@
+"""Models and half-done fits on disk: what was stored comes back, and what is not a model is refused in words."""
+
+import json
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from sklearn.ensemble import RandomForestClassifier
+
+from altopt import AltOpt, Graph, InputError
+from problems import two_communities
+
+MODELS = {
+    "default": lambda: AltOpt(random_state=0),
+    "paper": lambda: AltOpt.paper(n_rounds=2, total_epochs=20, random_state=0),
+    "paper, N": lambda: AltOpt.paper("N", n_rounds=2, total_epochs=20, random_state=0),
+    "forest": lambda: AltOpt(encoder=RandomForestClassifier(10), n_rounds=1, random_state=0),
+    "declared classes": lambda: AltOpt(classes=[0, 1], random_state=0),
+}
+
+
+@pytest.fixture(scope="module")
+def data():
+    return two_communities()
+
+
+@pytest.fixture
+def stored(data, tmp_path):
+    X, y, _, A = data
+    AltOpt(random_state=0).fit(X, y, graph=A).save(tmp_path / "model")
+    return tmp_path / "model"
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("with_graph", [True, False])
+def test_what_was_stored_comes_back(name, with_graph, data, tmp_path):
+    X, y, _, A = data
+    model = MODELS[name]().fit(X, y, graph=A if with_graph else None)
+    model.save(tmp_path / "model")
+    again = AltOpt.load(tmp_path / "model")
+    for attribute in (
+        "scores_",
+        "label_distributions_",
+        "confidence_",
+        "transduction_",
+        "reached_",
+        "classes_",
+    ):
+        assert_array_equal(getattr(again, attribute), getattr(model, attribute), err_msg=attribute)
+    assert again.outcome_ == model.outcome_
+    assert again.graph_.ids.tolist() == model.graph_.ids.tolist()
+    assert_array_equal(again.graph_.adjacency.toarray(), model.graph_.adjacency.toarray())
+    assert_array_equal(again.predict_proba(X[:7]), model.predict_proba(X[:7]))
+    edges = [(0, 3), (1, 4), (1, 5)]
+    assert_array_equal(again.predict_proba(X[:7], edges=edges), model.predict_proba(X[:7], edges=edges))
+    assert repr(again.get_params()) == repr(model.get_params())
+
+
+@pytest.mark.parametrize(
+    "ids",
+    [
+        [f"node {k}" for k in range(120)],
+        [f"ö{k}" for k in range(120)],
+        list(range(1000, 1120)),
+        [k if k % 2 else str(k) for k in range(120)],
+        [("pair", k) for k in range(120)],
+    ],
+    ids=["text", "umlauts", "numbers", "mixed", "tuples"],
+)
+def test_ids_and_text_labels_come_back_in_their_own_type(ids, data, tmp_path):
+    X, y, _, A = data
+    labels = np.array([None if code < 0 else "ab"[code] for code in y], dtype=object)
+    model = AltOpt(random_state=0).fit(X, labels, graph=Graph(A, nodes=ids))
+    model.save(tmp_path / "model")
+    again = AltOpt.load(tmp_path / "model")
+    assert again.graph_.ids.tolist() == ids
+    assert again.classes_.tolist() == ["a", "b"]
+    assert again.transduction_.tolist() == model.transduction_.tolist()
+    assert again.transduction_.dtype == model.transduction_.dtype
+
+
+def test_direction_is_kept(data, tmp_path):
+    X, y, _, A = data
+    one_way = np.stack(A.tocoo().coords)[:, ::2]
+    AltOpt(random_state=0).fit(X, y, graph=Graph(one_way, directed=True, n_nodes=120)).save(tmp_path / "m")
+    again = AltOpt.load(tmp_path / "m")
+    assert again.graph_.directed_adjacency.nnz == one_way.shape[1]
+
+
+def test_saving_again_replaces_the_model_whole(stored, data):
+    X, y, _, A = data
+    other = AltOpt(random_state=1, feature_weight=0.9).fit(X, y, graph=A)
+    other.save(stored)
+    assert AltOpt.load(stored).feature_weight == 0.9
+    assert [path.name for path in stored.parent.iterdir()] == ["model"]
+
+
+def test_a_folder_that_is_not_a_model_is_never_overwritten(stored, data, tmp_path):
+    (tmp_path / "thesis").mkdir()
+    (tmp_path / "thesis" / "chapter.txt").write_text("years of work")
+    with pytest.raises(InputError, match="is not a stored model.*nothing was overwritten"):
+        AltOpt.load(stored).save(tmp_path / "thesis")
+    assert (tmp_path / "thesis" / "chapter.txt").read_text() == "years of work"
+
+
+def test_there_is_no_pickle_in_a_stored_model(stored):
+    assert sorted(path.name for path in stored.iterdir()) == ["model.json", "model.safetensors"]
+
+
+def damage_tensors(path):
+    data = bytearray((path / "model.safetensors").read_bytes())
+    data[-5] ^= 0xFF
+    (path / "model.safetensors").write_bytes(data)
+
+
+def cut_tensors(path):
+    (path / "model.safetensors").write_bytes((path / "model.safetensors").read_bytes()[:100])
+
+
+def break_json(path):
+    (path / "model.json").write_text("{")
+
+
+def edit_head(**changes):
+    def edit(path):
+        head = json.loads((path / "model.json").read_text())
+        (path / "model.json").write_text(json.dumps(head | changes))
+
+    return edit
+
+
+def foreign_class(path):
+    head = json.loads((path / "model.json").read_text())
+    head["settings"]["graph_view"] = {"class": "os:system"}
+    (path / "model.json").write_text(json.dumps(head))
+
+
+@pytest.mark.parametrize(
+    ("harm", "message"),
+    [
+        (damage_tensors, "model.safetensors is damaged: its checksum is wrong"),
+        (cut_tensors, "model.safetensors is damaged: its checksum is wrong"),
+        (break_json, "model.json is damaged: it is not JSON"),
+        (edit_head(version=99), "format version 99, but this altopt reads up to 1. Upgrade"),
+        (edit_head(format="other"), "was not written by altopt as a model"),
+        (edit_head(kind="checkpoint"), "was not written by altopt as a model"),
+        (edit_head(settings={}, plain={}), "model.json is damaged"),
+        (foreign_class, "graph_view is os:system, which is not a part of altopt"),
+        (
+            lambda path: (path / "model.safetensors").unlink(),
+            "is not a stored model: it has no model.safetensors",
+        ),
+    ],
+)
+def test_what_is_not_a_good_model_is_refused_with_a_sentence(stored, harm, message):
+    harm(stored)
+    with pytest.raises(InputError, match=message) as refusal:
+        AltOpt.load(stored)
+    assert "\n" not in str(refusal.value)
+
+
+def test_a_path_that_is_not_there_is_refused(tmp_path):
+    with pytest.raises(InputError, match="is not a stored model: it has no model.json"):
+        AltOpt.load(tmp_path / "nothing")
+
+
+# a fit on its way
+
+
+class Killed(Exception):
+    pass
+
+
+@pytest.mark.parametrize("make", [MODELS["default"], MODELS["paper"], MODELS["forest"]])
+@pytest.mark.parametrize("with_validation", [False, True])
+def test_a_broken_off_fit_goes_on_and_ends_with_the_same_bits(make, with_validation, data, tmp_path):
+    X, y, truth, A = data
+    hidden = np.flatnonzero(y < 0)[:20]
+    validation = (hidden, truth[hidden]) if with_validation else None
+    whole = make().fit(X, y, graph=A, validation=validation)
+
+    def die(done, planned, record):
+        raise Killed
+
+    with pytest.raises(Killed):
+        make().fit(X, y, graph=A, validation=validation, checkpoint=tmp_path / "c", on_round=die)
+    seen = []
+    resumed = make().fit(
+        X,
+        y,
+        graph=A,
+        validation=validation,
+        checkpoint=tmp_path / "c",
+        resume=True,
+        on_round=lambda done, planned, record: seen.append(done),
+    )
+    assert_array_equal(resumed.scores_, whole.scores_)
+    assert_array_equal(resumed.encoder_output_, whole.encoder_output_)
+    assert resumed.outcome_ == whole.outcome_
+    assert 1 not in seen  # the first round was not done again
+    assert len(resumed.trace_) == len(whole.trace_)
+
+
+def test_a_checkpoint_of_another_fit_is_refused(data, tmp_path):
+    X, y, _, A = data
+    AltOpt(random_state=0).fit(X, y, graph=A, checkpoint=tmp_path / "c")
+    with pytest.raises(InputError, match="other data or settings"):
+        AltOpt(random_state=1).fit(X, y, graph=A, checkpoint=tmp_path / "c", resume=True)
+
+
+def test_resuming_where_nothing_is_starts_afresh(data, tmp_path):
+    X, y, _, A = data
+    fresh = AltOpt(random_state=0).fit(X, y, graph=A, checkpoint=tmp_path / "c", resume=True)
+    assert_array_equal(fresh.scores_, AltOpt(random_state=0).fit(X, y, graph=A).scores_)
