@@ -21,7 +21,7 @@ check: .make/dev
 	$(BIN)/python -m pytest -q -n 2 --dist worksteal
 
 bench: .make/dev
-	$(BIN)/python -m altopt.experiments.accuracy --out results/accuracy.jsonl
+	$(BIN)/python -m altopt.experiments.accuracy --out results/accuracy.jsonl --page docs/accuracy.md
 
 docs: .make/dev
 	$(BIN)/sphinx-build -q -W -b html docs docs/_build

@@ -1,0 +1,55 @@
+"""What the documents say is so."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "src" / "altopt"
+
+
+def test_every_module_is_named_in_the_architecture():
+    page = (ROOT / "docs" / "architecture.md").read_text()
+    modules = [path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py")]
+    missing = [name for name in modules if not name.endswith("__init__.py") and f"`{name}`" not in page]
+    assert not missing
+    named = set(re.findall(r"`([a-z_/]+\.py)`", page))
+    assert named <= set(modules)
+
+
+def test_every_module_opens_with_a_sentence():
+    for path in PACKAGE.rglob("*.py"):
+        assert re.match(r'""".+?[.:]( |"""|\n)', path.read_text(), re.DOTALL), path
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_the_readmes_python_runs(number, capsys):
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    assert len(blocks) == 2
+    exec(compile(blocks[number], "README.md", "exec"), {})
+    if number == 0:
+        right = float(re.search(r"right: ([\d.]+)%", capsys.readouterr().out)[1])
+        assert right > 80
+
+
+def test_links_between_pages_lead_somewhere():
+    for page in [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]:
+        for target in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
+            assert (page.parent / target).exists(), f"{page.name} -> {target}"
+
+
+def test_the_accuracy_page_is_what_the_records_say():
+    from altopt.experiments.accuracy import PAGE, read_records, table
+
+    records = read_records(ROOT / "results" / "accuracy.jsonl")
+    assert records
+    assert (ROOT / "docs" / "accuracy.md").read_text() == PAGE + table(records)
+
+
+def test_no_benchmark_is_favoured_inside_the_package():
+    """One default for all: names of benchmark graphs appear only where data sets are read and experiments run."""
+    names = re.compile(r"\b(cora|citeseer|pubmed|physics|computers|photo|chameleon|squirrel)\b", re.IGNORECASE)
+    for path in PACKAGE.rglob("*.py"):
+        if path.relative_to(PACKAGE).parts[0] not in ("datasets", "experiments"):
+            assert not names.search(path.read_text()), path
