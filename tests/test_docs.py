@@ -49,7 +49,9 @@ def test_the_accuracy_page_is_what_the_records_say():
 
 def test_no_benchmark_is_favoured_inside_the_package():
     """One default for all: names of benchmark graphs appear only where data sets are read and experiments run."""
-    names = re.compile(r"\b(cora|citeseer|pubmed|physics|computers|photo|chameleon|squirrel)\b", re.IGNORECASE)
+    names = re.compile(
+        r"\b(cora|citeseer|pubmed|physics|computers|photo|chameleon|squirrel)\b", re.IGNORECASE
+    )
     for path in PACKAGE.rglob("*.py"):
         if path.relative_to(PACKAGE).parts[0] not in ("datasets", "experiments"):
             assert not names.search(path.read_text()), path

@@ -114,6 +114,12 @@ def test_many_classes_are_summed_up():
     assert (sum(given["customdata"]), sum(found["customdata"])) == (200, 300)
 
 
+def test_a_fully_labelled_graph_has_no_unsure_nodes(tmp_path):
+    model = AltOpt(random_state=0).fit(np.eye(6), [0, 1, 2, 0, 1, 2], graph=[(0, 3), (1, 4), (2, 5)])
+    model_report(model, tmp_path / "report.html")
+    assert "Every node came with a label." in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
 def test_charts_draw_in_a_browser_without_a_network(page, tmp_path):
     browser = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     if browser is None:

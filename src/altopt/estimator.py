@@ -213,11 +213,11 @@ class AltOpt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         found = self.scores_.argmax(axis=1)
         self.transduction_ = self.classes_[np.where(codes == UNKNOWN, found, codes)]
 
-    def predict_proba(self, X: Any, edges: Any = None) -> Array:
+    def predict_proba(self, X: Any, edges: Any = None, *, ids: Any = None) -> Array:
         """Class probabilities of nodes that were not there at fit.
 
         edges : pairs (row of X, known node id); or a table with source and target, whose ends may also be two
-            new nodes, named by X's index or row; or a list of both. Then F is solved anew on the whole graph.
+            new nodes, named by `ids`, X's index or row; or a list of both. F is then solved on the whole graph.
             Without edges, a model that built its own graph ties each row to its nearest known nodes; a model
             fitted on a given graph goes by the features alone.
         """
@@ -225,6 +225,7 @@ class AltOpt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         _check_feature_names(self, X, reset=False)
         X, row_ids = read_X(X)
         X = self._check_X(X, reset=False)
+        row_ids = row_ids if ids is None else np.asarray(ids)
         if edges is None and self.neighbours_ is not None:
             F = self._vote_of_neighbours(X)
         else:
@@ -232,9 +233,9 @@ class AltOpt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             F = self._solve_extended(X, ends)
         return self._pseudo_labels().soften(F)
 
-    def predict(self, X: Any, edges: Any = None) -> Array:
+    def predict(self, X: Any, edges: Any = None, *, ids: Any = None) -> Array:
         """Labels of nodes that were not there at fit; see predict_proba."""
-        probabilities = self.predict_proba(X, edges)
+        probabilities = self.predict_proba(X, edges, ids=ids)
         return np.asarray(self.classes_[probabilities.argmax(axis=1)])
 
     def _solve_extended(self, X: Any, ends: tuple[Array, Array, Array]) -> Array:

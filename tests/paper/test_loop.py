@@ -8,6 +8,7 @@ from altopt import AltOpt, diffuse
 from altopt.arrays import certainty, softmax
 from altopt.encoders import MLPEncoder
 from altopt.graph import Graph
+from altopt.inputs import unit_sum
 from altopt.operator import NormalizedAdjacency
 from altopt.selection import surest_per_class
 from problems import two_communities
@@ -19,7 +20,8 @@ def by_hand(X, y, A, variant, l1=0.5, l2=5.0, tau=0.1, m=20, s=30, k=3, t=10, K=
     labelled = y >= 0
     Y = np.eye(2)[np.maximum(y, 0)] * labelled[:, None]
     X_diffused = diffuse(A_tilde, X.astype(np.float32), restart=0.1, n_steps=10)
-    mlp = MLPEncoder(loss="ce" if variant == "ce" else "mse").begin(X.shape[1], 2, seed)
+    X_diffused = X_diffused / np.abs(X_diffused).sum(axis=1, keepdims=True)
+    mlp = MLPEncoder(weight_decay=5e-5, loss="ce" if variant == "ce" else "mse").begin(X.shape[1], 2, seed)
     L = np.flatnonzero(labelled)
     mlp.train(X_diffused[L], Y[L], np.ones(len(L)), s)
     F = Y
@@ -131,7 +133,7 @@ def test_inductive_setting_of_the_paper():
     found = model.predict_proba(X[new], edges=[to_known, among])
     # by hand, Eqs. 4-5 on the whole graph from F = Y
     A_tilde = NormalizedAdjacency(Graph(A).adjacency)
-    P = model.encoder_.predict(X.astype(np.float32))
+    P = model.encoder_.predict(unit_sum(X.astype(np.float32)))
     labelled = np.arange(160)[:, None] < 100
     Y = np.eye(2)[truth] * labelled
     F = Y

@@ -28,6 +28,8 @@ def demo(
     else:
         results = run(out, say=lambda line: typer.echo(line, err=True))
     Console(highlight=False).print(table(results, LABELS_PER_CLASS, len(SEEDS)))
+    for method, how in {result.method: result.how for result in results}.items():
+        typer.echo(f"{method} was given {how}.")
     typer.echo(
         f"Wrote {out / 'report.html'}, {out / 'results.json'} and predictions.parquet in "
         f"{' and '.join(str(out / name) for name in dict.fromkeys(result.dataset for result in results))}."
@@ -44,10 +46,9 @@ def table(results: list[Any], n_labels: int, n_splits: int) -> Any:
     shown.add_column("method", no_wrap=True)
     shown.add_column("accuracy, %", justify="right", no_wrap=True)
     shown.add_column("s a fit", justify="right", no_wrap=True)
-    shown.add_column("what it was given", style="dim")
     for k, result in enumerate(results):
         last = k + 1 == len(results) or results[k + 1].dataset != result.dataset
         accuracy = f"{100 * result.mean:.1f} ± {100 * result.sd:.1f}"
         seconds = f"{result.mean_seconds:.3f}"
-        shown.add_row(result.dataset, result.method, accuracy, seconds, result.how, end_section=last)
+        shown.add_row(result.dataset, result.method, accuracy, seconds, end_section=last)
     return shown

@@ -31,13 +31,10 @@ def predict(
     ids, X, names = tables.read_features(features, text_ids=text)
     if features.suffix.lower() not in (".npy", ".npz"):
         X = X[:, in_order(names, fitted.feature_names_in_.tolist(), features)]
-    if edges is None:
-        with warnings.catch_warnings():  # the columns are in order, so their names are not needed
-            warnings.filterwarnings("ignore", message="X does not have valid feature names")
-            probabilities = fitted.predict_proba(X)
-    else:
-        rows = named_rows(X, ids, fitted, features)
-        probabilities = fitted.predict_proba(rows, edges=read_new_edges(edges, text, ids, fitted, features))
+    table = None if edges is None else read_new_edges(edges, text, ids, fitted, features)
+    with warnings.catch_warnings():  # the columns are in order, so their names are not needed
+        warnings.filterwarnings("ignore", message="X does not have valid feature names")
+        probabilities = fitted.predict_proba(X, edges=table, ids=ids)
     found = fitted.classes_[probabilities.argmax(axis=1)]
     out.parent.mkdir(parents=True, exist_ok=True)
     tables.write_predictions(out, ids, found, certainty(probabilities), probabilities, fitted.classes_)
@@ -64,8 +61,12 @@ def in_order(names: list[str], wanted: list[str], path: Path) -> list[int]:
     return [place[name] for name in wanted]
 
 
-def named_rows(X: Any, ids: Any, fitted: Any, features: Path) -> Any:
-    """X as a DataFrame whose index are the new nodes' ids, so that edges can name them."""
+def read_new_edges(path: Path, text_ids: bool, ids: Any, fitted: Any, features: Path) -> Any:
+    """The edges as a table; each end must be a new or a known node."""
+    import numpy as np
+    import pyarrow as pa
+
+    from altopt import tables
     from altopt.edges import lookup
     from altopt.errors import InputError
 
@@ -76,21 +77,6 @@ def named_rows(X: Any, ids: Any, fitted: Any, features: Path) -> Any:
             f"{features} names node {node!r}, which the model was fitted on. With --edges every "
             "new node needs an id of its own."
         )
-    try:
-        import pandas as pd
-    except ImportError as cause:
-        raise InputError("--edges needs pandas. Install it with: pip install 'altopt[tables]'") from cause
-    return pd.DataFrame(X, index=ids, columns=fitted.feature_names_in_)
-
-
-def read_new_edges(path: Path, text_ids: bool, ids: Any, fitted: Any, features: Path) -> Any:
-    """The edges as a table; each end must be a new or a known node."""
-    import numpy as np
-    import pyarrow as pa
-
-    from altopt import tables
-    from altopt.errors import InputError
-
     ends = tables.read_edges(path, text_ids=text_ids)
     nodes = np.array([*fitted.graph_.ids.tolist(), *ids.tolist()], dtype=object)
     for name in ("source", "target"):

@@ -85,7 +85,9 @@ def table(records: list[dict[str, Any]]) -> str:
         "|---|---|---|---|---|---|",
     ]
     cells = dict.fromkeys((r["dataset"], r["rate"], method) for r in records for method in METHODS)
-    for name, rate, method in sorted(cells, key=lambda cell: (cell[0], cell[1], list(METHODS).index(cell[2]))):
+    for name, rate, method in sorted(
+        cells, key=lambda cell: (cell[0], cell[1], list(METHODS).index(cell[2]))
+    ):
         mine = [r for r in records if (r["dataset"], r["rate"], r["method"]) == (name, rate, method)]
         if mine:
             accuracy = 100 * np.array([r["accuracy"] for r in mine])
@@ -106,7 +108,9 @@ of the machine that made the runs, one thread, and are no benchmark.
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--datasets", nargs="+", default=["cora", "citeseer"])
     parser.add_argument("--rate", type=int, default=20, help="labels per class")
     parser.add_argument("--splits", type=int, default=10)
