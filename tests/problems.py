@@ -55,12 +55,13 @@ def toy(seed=0, n=30, c=4, n_labelled=8, weighted=True, isolated=True, adjacency
 
 
 def two_communities(n=120, seed=0, n_features=8, labels_per_class=5):
-    """X, y (with -1) and a graph of two communities whose features point the same way."""
+    """X, y (with -1) and a graph of two communities whose features point different ways."""
     rng = np.random.default_rng(seed)
     truth = np.arange(n) % 2
     chance = np.where(truth[:, None] == truth[None, :], 0.12, 0.01)
     A = np.triu(rng.random((n, n)) < chance, 1)
-    X = rng.normal(size=(n, n_features)) + 0.8 * truth[:, None]
+    direction = np.where(np.arange(n_features) % 2, 1.0, -1.0)
+    X = rng.normal(size=(n, n_features)) + 0.4 * (2 * truth[:, None] - 1) * direction
     y = np.full(n, -1)
     for k in range(2):
         y[np.flatnonzero(truth == k)[:labels_per_class]] = k

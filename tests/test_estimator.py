@@ -279,7 +279,7 @@ def test_a_declared_class_without_a_label_is_warned_about_and_kept(data):
 
 def test_a_new_node_follows_its_neighbours(data, model):
     X, _, truth, _ = data
-    features = np.zeros((2, X.shape[1])) + 0.4  # half way between the classes
+    features = np.zeros((2, X.shape[1]))  # half way between the classes
     edges = [(0, node) for node in np.flatnonzero(truth == 0)[:6]] + [
         (1, node) for node in np.flatnonzero(truth == 1)[:6]
     ]
