@@ -1,9 +1,31 @@
 """A label for every node of a graph from a handful of known ones."""
 
-from altopt.diffusion import diffuse
-from altopt.errors import InputError
-from altopt.estimator import AltOpt
-from altopt.graph import Graph
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from altopt.diffusion import diffuse
+    from altopt.errors import InputError
+    from altopt.estimator import AltOpt
+    from altopt.graph import Graph
 
 __version__ = "0.1.0"
 __all__ = ["AltOpt", "Graph", "InputError", "diffuse"]
+
+# each public name is imported when it is first asked for: `altopt --help` needs none of them
+HOMES = {
+    "AltOpt": "altopt.estimator",
+    "Graph": "altopt.graph",
+    "InputError": "altopt.errors",
+    "diffuse": "altopt.diffusion",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in HOMES:
+        raise AttributeError(f"module 'altopt' has no attribute {name!r}")
+    return getattr(import_module(HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

@@ -3,8 +3,7 @@
 import json
 import os
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -108,7 +107,7 @@ def run(
 ) -> list[Result]:
     """Fit every method on every split, write predictions, results and the report; `say` hears each step."""
     results, models = [], {}
-    with one_thread():
+    with threads_for(0, with_torch=True):  # these fits are small, and their seconds become comparable
         for data in (digits(), communities()):
             (Path(out) / data.name).mkdir(parents=True, exist_ok=True)
             for method, (fit, how) in METHODS.items():
@@ -150,15 +149,6 @@ def measure(data: Dataset, method: str, fit: Fit, how: str, seeds: tuple[int, ..
     splits = f"{LABELS_PER_CLASS} labels of each class are shown, all other nodes are judged"
     result = Result(data.name, method, how, settings, splits, seeds, tuple(accuracies), tuple(seconds))
     return result, models[0]
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """Every method on one thread: these fits are small, and their seconds become comparable."""
-    import torch  # noqa: F401  (only what is loaded can be limited)
-
-    with threads_for(0):
-        yield
 
 
 def write_results(path: Path, results: list[Result]) -> None:

@@ -13,7 +13,7 @@ from altopt import extension, store
 from altopt.alternate import Problem, Round, Schedule, State, alternate, as_dicts, warm_up
 from altopt.arrays import Array, certainty
 from altopt.door import UNKNOWN, read_X, read_y, require_finite
-from altopt.encoders import Encoder, LinearEncoder, TabularEncoder
+from altopt.encoders import Encoder, LinearEncoder, MLPEncoder, TabularEncoder
 from altopt.errors import InputError
 from altopt.features import Features
 from altopt.graph import Graph
@@ -73,7 +73,7 @@ class AltOpt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         label_weight: float = 1.0,
         restart: float = 0.1,
         n_diffusion: int = 10,
-        temperature: float = 0.2,
+        temperature: float = 0.15,
         n_rounds: int | Literal["full"] = 5,
         n_warmup: int = 40,
         n_epochs: int = 40,
@@ -169,7 +169,7 @@ class AltOpt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.Y_ = one_hot(codes, len(self.classes_))
         objective = self._objective(A_tilde, self.Y_, self.labelled_)
         judges = self._read_validation(validation)
-        with threads_for(n * min(X.shape[1], 256)):
+        with threads_for(n * min(X.shape[1], 256), with_torch=isinstance(self._encoder(), MLPEncoder)):
             self.inputs_ = self._inputs().prepare(A_tilde, X, self.restart, self.n_diffusion, self.seed_)
             rows = self.inputs_.rows(self.inputs_.Z)
             problem = Problem(rows, self.Y_, self.labelled_, objective, judges)

@@ -75,7 +75,7 @@ class EveryoneWeighted:
     encoder needs is a spread of nodes, not every one.
     """
 
-    temperature: float = 0.2
+    temperature: float = 0.15
     min_confidence: float = 0.0
     times_labelled: float = 5.0
     limit: int = 6000

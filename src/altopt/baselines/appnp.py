@@ -64,7 +64,7 @@ class APPNP:
         places = torch.from_numpy(np.stack(rows.coords).astype(np.int64))
         values = torch.from_numpy(rows.data)
 
-        with torch.random.fork_rng(devices=[]), threads_for(X.shape[0] * self.hidden):
+        with torch.random.fork_rng(devices=[]), threads_for(X.shape[0] * self.hidden, with_torch=True):
             torch.manual_seed(self.random_state)
             first, second = Linear(X.shape[1], self.hidden), Linear(self.hidden, len(self.classes_))
             propagation = Propagation(K=self.n_steps, alpha=self.restart, cached=True)

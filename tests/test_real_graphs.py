@@ -1,0 +1,67 @@
+"""Promises kept on real benchmark graphs, where ALTOPT_DATA names a folder that holds them."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import torch
+from numpy.testing import assert_array_equal
+
+from altopt import AltOpt
+from altopt.datasets import available, load
+from altopt.solvers import Direct
+from altopt.splits import hide, per_class
+
+HERE = available()
+
+
+def graph_or_skip(name):
+    if not HERE[name]:
+        pytest.skip(f"{name} is not here: name the folder of raw files in ALTOPT_DATA")
+    data = load(name)
+    return data.X, np.asarray(data.y), data.graph
+
+
+@pytest.mark.parametrize(("name", "least"), [("Cora", 0.80), ("CiteSeer", 0.67), ("Photo", 0.86)])
+def test_twenty_labels_a_class_are_enough(name, least):
+    """Test accuracy without validation labels, mean of three splits, some way below what is recorded."""
+    X, y, graph = graph_or_skip(name)
+    found = []
+    for seed in range(3):
+        split = per_class(y, 20, seed=seed)
+        model = AltOpt(random_state=seed).fit(X, hide(y, split.train), graph=graph)
+        found.append(np.mean(model.transduction_[split.test] == y[split.test]))
+    assert np.mean(found) >= least
+
+
+def test_the_same_graph_from_three_libraries_gives_the_same_bits():
+    X, y, graph = graph_or_skip("Cora")
+    nx = pytest.importorskip("networkx")
+    geometric = pytest.importorskip("torch_geometric.data")
+    shown = hide(y, per_class(y, 20, seed=0).train)
+    A = graph.adjacency
+    edge_index = torch.from_numpy(np.stack(A.tocoo().coords).astype(np.int64))
+    forms = [A, nx.from_scipy_sparse_array(A), geometric.Data(edge_index=edge_index, num_nodes=len(y))]
+    first, *others = (AltOpt(random_state=0).fit(X, shown, graph=form) for form in forms)
+    for other in others:
+        assert_array_equal(first.scores_, other.scores_)
+        assert_array_equal(first.label_distributions_, other.label_distributions_)
+
+
+def test_isolated_nodes_of_a_real_graph_get_finite_answers():
+    X, y, graph = graph_or_skip("CiteSeer")
+    model = AltOpt(random_state=0).fit(X, hide(y, per_class(y, 20, seed=0).train), graph=graph)
+    alone = graph.degrees == 0
+    assert alone.sum() == 48
+    assert np.isfinite(model.label_distributions_).all()
+    empty = np.diff(sp.csr_array(X).indptr) == 0
+    assert_array_equal(model.reached_[alone & ~model.labelled_], ~empty[alone & ~model.labelled_])
+
+
+def test_scores_are_the_exact_solution_to_a_millionth():
+    X, y, graph = graph_or_skip("Cora")
+    model = AltOpt(random_state=0).fit(X, hide(y, per_class(y, 20, seed=0).train), graph=graph)
+    from altopt.operator import NormalizedAdjacency
+
+    objective = model._objective(NormalizedAdjacency(graph.adjacency), model.Y_, model.labelled_)
+    truth = Direct().solve(objective(model.encoder_output_, model.confidence_), model.scores_).F
+    assert np.linalg.norm(model.scores_ - truth) <= 1e-6 * np.linalg.norm(truth)
