@@ -9,14 +9,7 @@ import pytest
 from altopt import AltOpt
 from altopt.cli import run
 from altopt.commands.progress import Rounds
-from altopt.demo import one_thread
 from cli_tables import N, X, data, ends, fit_call, read, tables
-
-
-@pytest.fixture(autouse=True, scope="module")
-def small_fits_on_one_thread():
-    with one_thread():
-        yield
 
 
 @pytest.fixture

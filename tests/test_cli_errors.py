@@ -7,14 +7,7 @@ import pytest
 from pyarrow import csv
 
 from altopt.cli import run
-from altopt.demo import one_thread
 from cli_tables import AS_TEXT, N, fit_call, tables, write
-
-
-@pytest.fixture(autouse=True, scope="module")
-def small_fits_on_one_thread():
-    with one_thread():
-        yield
 
 
 @pytest.fixture

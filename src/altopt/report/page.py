@@ -72,9 +72,9 @@ def section(model: Any, name: str | None) -> dict[str, Any]:
 
 
 def least_sure(model: Any) -> list[tuple[str, ...]]:
-    """Of the unlabelled nodes of lowest confidence: id, label, runner-up, confidence, reached or not."""
+    """Of the unlabelled nodes, those nothing reaches first, then by confidence: id, label, runner-up, ..."""
     nodes = np.flatnonzero(~model.labelled_)
-    nodes = nodes[np.argsort(model.confidence_[nodes], kind="stable")[:N_LEAST_SURE]]
+    nodes = nodes[np.lexsort((model.confidence_[nodes], model.reached_[nodes]))[:N_LEAST_SURE]]
     rows = []
     for node in nodes:
         S = model.label_distributions_[node]
