@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
-SOURCES := pyproject.toml constraints.txt
+SOURCES := pyproject.toml constraints.txt CMakeLists.txt $(wildcard src/altopt/kernels/native/*)
 
 .PHONY: setup demo check test bench docs clean
 

@@ -36,8 +36,9 @@ def altopt(
 ) -> None:
     if version:
         from altopt import __version__
+        from altopt.kernels.choose import description
 
-        typer.echo(f"altopt {__version__}")
+        typer.echo(f"altopt {__version__} ({description()})")
         raise typer.Exit
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())

@@ -6,6 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from altopt.arrays import Array
+from altopt.kernels.choose import product
 
 
 class NormalizedAdjacency:
@@ -51,8 +52,8 @@ class NormalizedAdjacency:
         if F.dtype == np.float32:
             if self._single is None:
                 self._single = self.matrix.astype(np.float32)
-            return np.asarray(self._single @ F)
-        return np.asarray(self.matrix @ F)
+            return product(self._single, F)
+        return product(self.matrix, F)
 
     def as_dense(self) -> Array:
         """The matrix itself: the truth in tests, for small graphs."""

@@ -1,0 +1,132 @@
+"""The product of a sparse matrix and a block: every kernel against the plain loop."""
+
+import multiprocessing
+import threading
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from altopt.kernels import choose, reference
+
+native = pytest.mark.skipif(choose._native is None, reason="the native kernels were not built")
+
+
+def random_matrix(rng, n_rows, n_columns, density, dtype):
+    A = sp.random_array((n_rows, n_columns), density=density, rng=rng, format="csr", dtype=np.float64)
+    return sp.csr_array(
+        (A.data.astype(dtype), A.indices.astype(np.int32), A.indptr.astype(np.int32)), A.shape
+    )
+
+
+@native
+@settings(max_examples=150, deadline=None)
+@given(
+    st.integers(0, 2**32 - 1),
+    st.integers(1, 40),
+    st.integers(1, 40),
+    st.integers(1, 200),
+    st.sampled_from([0.0, 0.05, 0.3, 1.0]),
+    st.sampled_from([np.float32, np.float64]),
+    st.sampled_from([1, 2]),
+)
+def test_native_product_is_the_plain_loop(seed, n_rows, n_columns, width, density, dtype, n_threads):
+    rng = np.random.default_rng(seed)
+    A = random_matrix(rng, n_rows, n_columns, density, dtype)
+    X = rng.normal(size=(n_columns, width)).astype(dtype)
+    out = np.full((n_rows, width), np.nan, dtype=dtype)
+    choose._native.product(A.indptr, A.indices, A.data, X, out, n_threads)
+    close = {"rtol": 1e-5, "atol": 1e-5} if dtype == np.float32 else {"rtol": 1e-12, "atol": 1e-12}
+    assert_allclose(out, reference.product(A, X), **close)
+
+
+@native
+def test_what_lies_beside_a_row_never_leaks_into_it():
+    """Whole blocks are read past a row's end: neighbours that are NaN must not show."""
+    A = random_matrix(np.random.default_rng(0), 30, 30, 0.2, np.float64)
+    for width in range(1, 70):
+        X = np.full((30, width), np.nan)
+        X[::2] = 1.0
+        keep = sp.csr_array(A @ sp.diags_array((np.arange(30) % 2 == 0).astype(float)))
+        keep.eliminate_zeros()
+        found = choose.product(
+            sp.csr_array(
+                (keep.data, keep.indices.astype(np.int32), keep.indptr.astype(np.int32)), keep.shape
+            ),
+            X,
+        )
+        assert np.isfinite(found).all()
+
+
+@native
+def test_one_and_two_threads_give_the_same_bits():
+    rng = np.random.default_rng(1)
+    A = random_matrix(rng, 5000, 5000, 0.002, np.float32)
+    X = rng.normal(size=(5000, 47)).astype(np.float32)
+    one, two = np.empty_like(X), np.empty_like(X)
+    choose._native.product(A.indptr, A.indices, A.data, X, one, 1)
+    choose._native.product(A.indptr, A.indices, A.data, X, two, 2)
+    assert_array_equal(one, two)
+
+
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+@pytest.mark.parametrize("switch", ["native", "scipy"])
+def test_the_choice_of_kernel_changes_nothing_but_the_rounding(index, switch, monkeypatch):
+    monkeypatch.setenv("ALTOPT_KERNELS", switch)
+    rng = np.random.default_rng(2)
+    A = random_matrix(rng, 200, 200, 0.05, np.float64)
+    A = sp.csr_array((A.data, A.indices.astype(index), A.indptr.astype(index)), A.shape)
+    for X in (
+        rng.normal(size=(200, 9)),
+        np.asfortranarray(rng.normal(size=(200, 9))),
+        rng.normal(size=(400, 9))[::2],
+    ):
+        assert_allclose(choose.product(A, X), A @ X, rtol=1e-12, atol=1e-12)
+    assert_allclose(choose.product(A, X[:, 0]), A @ X[:, 0])
+    assert choose.product(A, np.empty((200, 0))).shape == (200, 0)
+
+
+def test_a_block_that_does_not_fit_is_refused():
+    A = random_matrix(np.random.default_rng(0), 5, 7, 0.5, np.float64)
+    with pytest.raises(ValueError):
+        choose.product(A, np.ones((5, 3)))
+
+
+@native
+def test_shapes_that_do_not_fit_never_reach_the_loops():
+    A = random_matrix(np.random.default_rng(0), 5, 7, 0.5, np.float64)
+    with pytest.raises(ValueError, match="do not fit together"):
+        choose._native.product(A.indptr, A.indices, A.data, np.ones((7, 3)), np.empty((4, 3)), 1)
+
+
+def multiply_in_child(answer):
+    A = random_matrix(np.random.default_rng(3), 3000, 3000, 0.01, np.float64)
+    answer.put(float(choose.product(A, np.ones((3000, 20))).sum()))
+
+
+def test_a_forked_child_can_multiply_after_its_parent_did():
+    A = random_matrix(np.random.default_rng(3), 3000, 3000, 0.01, np.float64)
+    expected = float(choose.product(A, np.ones((3000, 20))).sum())
+    fork = multiprocessing.get_context("fork")
+    answer = fork.Queue()
+    child = fork.Process(target=multiply_in_child, args=(answer,))
+    child.start()
+    assert answer.get(timeout=60) == pytest.approx(expected)
+    child.join(60)
+    assert child.exitcode == 0
+
+
+def test_two_python_threads_can_multiply_at_once():
+    A = random_matrix(np.random.default_rng(4), 3000, 3000, 0.01, np.float64)
+    X = np.random.default_rng(5).normal(size=(3000, 20))
+    found = {}
+    workers = [threading.Thread(target=lambda k=k: found.update({k: choose.product(A, X)})) for k in range(4)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    for k in range(4):
+        assert_array_equal(found[k], found[0])
