@@ -57,7 +57,10 @@ def steps(operator: Any, X: Array, restart: float, n_steps: int) -> Array:
         return Z
     own = restart * X
     for _ in range(n_steps):
-        Z = (1.0 - restart) * (operator @ Z) + own
+        if isinstance(operator, NormalizedAdjacency):
+            Z = operator.step(Z, scale=1.0 - restart, rest=own)
+        else:
+            Z = (1.0 - restart) * (operator @ Z) + own
     return Z
 
 

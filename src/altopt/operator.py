@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from altopt.arrays import Array
-from altopt.kernels.choose import product
+from altopt.kernels.choose import step
 
 
 class NormalizedAdjacency:
@@ -49,11 +49,22 @@ class NormalizedAdjacency:
         return np.asarray(self.degrees == 0)
 
     def __matmul__(self, F: Array) -> Array:
+        return self.step(F)
+
+    def step(
+        self,
+        F: Array,
+        scale: Array | float = 1.0,
+        diagonal: Array | float | None = None,
+        rest: Array | None = None,
+    ) -> Array:
+        """scale A_tilde F + diagonal F + rest in one pass; scale and diagonal: one number, or one for each node."""
+        matrix = self.matrix
         if F.dtype == np.float32:
             if self._single is None:
                 self._single = self.matrix.astype(np.float32)
-            return product(self._single, F)
-        return product(self.matrix, F)
+            matrix = self._single
+        return step(matrix, F, scale, diagonal, rest)
 
     def as_dense(self) -> Array:
         """The matrix itself: the truth in tests, for small graphs."""

@@ -28,21 +28,63 @@ def forced_off() -> bool:
     return os.environ.get("ALTOPT_KERNELS") == "scipy"
 
 
-def product(matrix: Any, X: Array) -> Array:
-    """A X for a CSR matrix and a dense block (or vector) of the same floating type."""
+def step(
+    matrix: Any,
+    X: Array,
+    scale: Array | float = 1.0,
+    diagonal: Array | float | None = None,
+    rest: Array | None = None,
+) -> Array:
+    """scale A X + diagonal X + rest, in one pass where the native kernel fits.
+
+    A is a CSR matrix and X a dense block (or vector) of the same floating type; `scale` and `diagonal` are one
+    number, or one for each row.
+    """
+    blocks = [X] if rest is None else [X, rest]
     fits = (
         _native is not None
         and X.ndim == 2
-        and X.dtype == matrix.data.dtype
         and X.dtype in (np.float32, np.float64)
+        and all(block.dtype == matrix.data.dtype for block in blocks)
         and matrix.indices.dtype == matrix.indptr.dtype == np.int32
         and not forced_off()
     )
     if not fits:
-        return np.asarray(matrix @ X)
+        return plain_step(matrix, X, scale, diagonal, rest)
     if X.shape[0] != matrix.shape[1]:
         raise ValueError(f"cannot multiply a matrix of shape {matrix.shape} by a block of shape {X.shape}")
-    out = np.empty((matrix.shape[0], X.shape[1]), dtype=X.dtype)
-    rows = np.ascontiguousarray(X)
-    _native.product(matrix.indptr, matrix.indices, matrix.data, rows, out, kernel_threads())
+    n = matrix.shape[0]
+    out = np.empty((n, X.shape[1]), dtype=X.dtype)
+    _native.step(
+        matrix.indptr,
+        matrix.indices,
+        matrix.data,
+        np.ascontiguousarray(X),
+        out,
+        per_row(scale, n, X.dtype),
+        None if diagonal is None else per_row(diagonal, n, X.dtype),
+        None if rest is None else np.ascontiguousarray(rest),
+        kernel_threads(),
+    )
     return out
+
+
+def plain_step(
+    matrix: Any, X: Array, scale: Array | float, diagonal: Array | float | None, rest: Array | None
+) -> Array:
+    """The same by scipy and numpy."""
+
+    def times(factor: Array | float, block: Array) -> Array:
+        per_row = np.asarray(factor, dtype=block.dtype)
+        return np.asarray((per_row[:, None] if per_row.ndim and block.ndim == 2 else per_row) * block)
+
+    out = times(scale, np.asarray(matrix @ X))
+    if diagonal is not None:
+        out += times(diagonal, X)
+    if rest is not None:
+        out += rest
+    return out
+
+
+def per_row(value: Array | float, n: int, dtype: Any) -> Array:
+    return np.ascontiguousarray(np.broadcast_to(np.asarray(value, dtype=dtype), n))

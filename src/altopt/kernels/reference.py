@@ -7,10 +7,17 @@ import numpy as np
 from altopt.arrays import Array
 
 
-def product(matrix: Any, X: Array) -> Array:
-    """out_i = sum over the entries (i, j) of a sparse matrix in CSR form of a_ij X_j."""
+def step(
+    matrix: Any, X: Array, scale: Array, diagonal: Array | None = None, rest: Array | None = None
+) -> Array:
+    """out_i = scale_i * (sum over a row's entries of a_ij X_j) + diagonal_i X_i + rest_i, for a CSR matrix."""
     out = np.zeros((matrix.shape[0], X.shape[1]), dtype=X.dtype)
     for i in range(matrix.shape[0]):
         for entry in range(matrix.indptr[i], matrix.indptr[i + 1]):
             out[i] += matrix.data[entry] * X[matrix.indices[entry]]
+        out[i] *= scale[i]
+        if diagonal is not None:
+            out[i] += diagonal[i] * X[i]
+        if rest is not None:
+            out[i] += rest[i]
     return out

@@ -25,7 +25,7 @@ class GraphView:
         return float(np.sum(F * self.residual(F)))
 
     def residual(self, F: Array) -> Array:
-        return F - self.A_tilde @ F
+        return self.A_tilde.step(F, scale=-1.0, diagonal=1.0)  # F - A_tilde F
 
     def curvature(self) -> Curvature:
         return Curvature(lower=0.0, upper=2.0, pace=1.0)
@@ -49,7 +49,7 @@ class SquaredLaplacianView:
     weight: float = 1.0
 
     def _laplacian(self, F: Array) -> Array:
-        return F - self.A_tilde @ F
+        return self.A_tilde.step(F, scale=-1.0, diagonal=1.0)  # F - A_tilde F
 
     def distance(self, F: Array) -> float:
         return float(np.sum(self._laplacian(F) ** 2))

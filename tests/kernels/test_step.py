@@ -1,4 +1,4 @@
-"""The product of a sparse matrix and a block: every kernel against the plain loop."""
+"""The propagation step scale A X + diagonal X + rest: every kernel against the plain loop."""
 
 import multiprocessing
 import threading
@@ -27,20 +27,32 @@ def random_matrix(rng, n_rows, n_columns, density, dtype):
 @given(
     st.integers(0, 2**32 - 1),
     st.integers(1, 40),
-    st.integers(1, 40),
     st.integers(1, 200),
     st.sampled_from([0.0, 0.05, 0.3, 1.0]),
     st.sampled_from([np.float32, np.float64]),
     st.sampled_from([1, 2]),
+    st.booleans(),
+    st.booleans(),
 )
-def test_native_product_is_the_plain_loop(seed, n_rows, n_columns, width, density, dtype, n_threads):
+def test_native_step_is_the_plain_loop(seed, n, width, density, dtype, n_threads, with_diagonal, with_rest):
     rng = np.random.default_rng(seed)
-    A = random_matrix(rng, n_rows, n_columns, density, dtype)
-    X = rng.normal(size=(n_columns, width)).astype(dtype)
-    out = np.full((n_rows, width), np.nan, dtype=dtype)
-    choose._native.product(A.indptr, A.indices, A.data, X, out, n_threads)
+    A = random_matrix(rng, n, n, density, dtype)
+    X, rest = rng.normal(size=(2, n, width)).astype(dtype)
+    scale, diagonal = rng.normal(size=(2, n)).astype(dtype)
+    diagonal, rest = (diagonal if with_diagonal else None), (rest if with_rest else None)
+    out = np.full((n, width), np.nan, dtype=dtype)
+    choose._native.step(A.indptr, A.indices, A.data, X, out, scale, diagonal, rest, n_threads)
     close = {"rtol": 1e-5, "atol": 1e-5} if dtype == np.float32 else {"rtol": 1e-12, "atol": 1e-12}
-    assert_allclose(out, reference.product(A, X), **close)
+    truth = reference.step(A, X, scale, diagonal, rest)
+    assert_allclose(out, truth, **close)
+    assert_allclose(choose.plain_step(A, X, scale, diagonal, rest), truth, **close)
+
+
+@native
+def test_a_matrix_need_not_be_square():
+    A = random_matrix(np.random.default_rng(0), 5, 7, 0.5, np.float64)
+    X = np.random.default_rng(1).normal(size=(7, 3))
+    assert_allclose(choose.step(A, X), A @ X, atol=1e-14)
 
 
 @native
@@ -52,7 +64,7 @@ def test_what_lies_beside_a_row_never_leaks_into_it():
         X[::2] = 1.0
         keep = sp.csr_array(A @ sp.diags_array((np.arange(30) % 2 == 0).astype(float)))
         keep.eliminate_zeros()
-        found = choose.product(
+        found = choose.step(
             sp.csr_array(
                 (keep.data, keep.indices.astype(np.int32), keep.indptr.astype(np.int32)), keep.shape
             ),
@@ -67,8 +79,9 @@ def test_one_and_two_threads_give_the_same_bits():
     A = random_matrix(rng, 5000, 5000, 0.002, np.float32)
     X = rng.normal(size=(5000, 47)).astype(np.float32)
     one, two = np.empty_like(X), np.empty_like(X)
-    choose._native.product(A.indptr, A.indices, A.data, X, one, 1)
-    choose._native.product(A.indptr, A.indices, A.data, X, two, 2)
+    scale = np.ones(5000, dtype=np.float32)
+    choose._native.step(A.indptr, A.indices, A.data, X, one, scale, None, None, 1)
+    choose._native.step(A.indptr, A.indices, A.data, X, two, scale, None, None, 2)
     assert_array_equal(one, two)
 
 
@@ -84,32 +97,60 @@ def test_the_choice_of_kernel_changes_nothing_but_the_rounding(index, switch, mo
         np.asfortranarray(rng.normal(size=(200, 9))),
         rng.normal(size=(400, 9))[::2],
     ):
-        assert_allclose(choose.product(A, X), A @ X, rtol=1e-12, atol=1e-12)
-    assert_allclose(choose.product(A, X[:, 0]), A @ X[:, 0])
-    assert choose.product(A, np.empty((200, 0))).shape == (200, 0)
+        assert_allclose(choose.step(A, X), A @ X, rtol=1e-12, atol=1e-12)
+    assert_allclose(choose.step(A, X[:, 0]), A @ X[:, 0])
+    assert choose.step(A, np.empty((200, 0))).shape == (200, 0)
 
 
 def test_a_block_that_does_not_fit_is_refused():
     A = random_matrix(np.random.default_rng(0), 5, 7, 0.5, np.float64)
     with pytest.raises(ValueError):
-        choose.product(A, np.ones((5, 3)))
+        choose.step(A, np.ones((5, 3)))
 
 
 @native
-def test_shapes_that_do_not_fit_never_reach_the_loops():
-    A = random_matrix(np.random.default_rng(0), 5, 7, 0.5, np.float64)
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"out": np.empty((4, 3))},
+        {"scale": np.ones(4)},
+        {"diagonal": np.ones(6)},
+        {"rest": np.ones((5, 2))},
+        {"indices": np.zeros(2, dtype=np.int32)},
+    ],
+    ids=lambda wrong: next(iter(wrong)),
+)
+def test_shapes_that_do_not_fit_never_reach_the_loops(wrong):
+    A = random_matrix(np.random.default_rng(0), 5, 5, 0.5, np.float64)
+    right = {
+        "indptr": A.indptr,
+        "indices": A.indices,
+        "values": A.data,
+        "X": np.ones((5, 3)),
+        "out": np.empty((5, 3)),
+    }
+    right |= {"scale": np.ones(5), "diagonal": np.ones(5), "rest": np.ones((5, 3)), "n_threads": 1}
+    choose._native.step(**right)
     with pytest.raises(ValueError, match="do not fit together"):
-        choose._native.product(A.indptr, A.indices, A.data, np.ones((7, 3)), np.empty((4, 3)), 1)
+        choose._native.step(**(right | wrong))
+
+
+@native
+def test_a_step_onto_itself_is_refused():
+    A = random_matrix(np.random.default_rng(0), 5, 5, 0.5, np.float64)
+    X = np.ones((5, 3))
+    with pytest.raises(ValueError, match="out must not be X"):
+        choose._native.step(A.indptr, A.indices, A.data, X, X, np.ones(5), None, None, 1)
 
 
 def multiply_in_child(answer):
     A = random_matrix(np.random.default_rng(3), 3000, 3000, 0.01, np.float64)
-    answer.put(float(choose.product(A, np.ones((3000, 20))).sum()))
+    answer.put(float(choose.step(A, np.ones((3000, 20))).sum()))
 
 
 def test_a_forked_child_can_multiply_after_its_parent_did():
     A = random_matrix(np.random.default_rng(3), 3000, 3000, 0.01, np.float64)
-    expected = float(choose.product(A, np.ones((3000, 20))).sum())
+    expected = float(choose.step(A, np.ones((3000, 20))).sum())
     fork = multiprocessing.get_context("fork")
     answer = fork.Queue()
     child = fork.Process(target=multiply_in_child, args=(answer,))
@@ -123,7 +164,7 @@ def test_two_python_threads_can_multiply_at_once():
     A = random_matrix(np.random.default_rng(4), 3000, 3000, 0.01, np.float64)
     X = np.random.default_rng(5).normal(size=(3000, 20))
     found = {}
-    workers = [threading.Thread(target=lambda k=k: found.update({k: choose.product(A, X)})) for k in range(4)]
+    workers = [threading.Thread(target=lambda k=k: found.update({k: choose.step(A, X)})) for k in range(4)]
     for worker in workers:
         worker.start()
     for worker in workers:
