@@ -18,6 +18,7 @@ from altopt.views import (
     FeatureView,
     GraphView,
     LabelView,
+    Objective,
     SoftmaxFeatureView,
     SquaredLaplacianView,
     View,
@@ -126,6 +127,14 @@ def test_half_hessian_is_the_derivative_of_the_residual(view_of):
     else:
         with pytest.raises(TypeError, match="not quadratic"):
             view.half_hessian()
+
+
+def test_multiplier_is_the_half_hessian(view_of):
+    problem = toy()
+    view = view_of(problem)
+    if view.quadratic:
+        H = view.weight * view.half_hessian().toarray()
+        assert_allclose(Objective((view,)).multiplier(problem.F)(problem.F), H @ problem.F, atol=1e-12)
 
 
 def test_renumbering_nodes_renumbers_the_residual(view_of):

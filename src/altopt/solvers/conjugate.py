@@ -27,18 +27,19 @@ class ConjugateGradient:
         require_minimum(objective, F.shape[0])
         lower, _, pace = (np.asarray(bound) for bound in objective.curvature(F.shape[0]))
         scale = 1.0 / pace[:, None]
-        minus_rhs = objective.residual(np.zeros_like(F))
+        multiply = objective.multiplier(F)
+        rhs = -objective.residual(np.zeros_like(F))
         F = F.copy()
         n_products = 1
-        R = -objective.residual(F)
+        R = rhs - multiply(F)
         Z = R * scale
         D = Z.copy()
         rz = np.sum(R * Z, axis=0)
         for _ in range(self.max_steps):
             n_products += 1
-            if self._close_enough(objective, R, F, minus_rhs, lower):
+            if self._close_enough(objective, R, F, rhs, lower):
                 return conclude(objective, F, n_products, f"Reached rtol={self.rtol:g}.")
-            HD = objective.residual(D) - minus_rhs
+            HD = multiply(D)
             curvature = np.sum(D * HD, axis=0)
             alpha = np.divide(rz, curvature, out=np.zeros_like(rz), where=curvature > 0)
             F += alpha * D
@@ -57,10 +58,10 @@ class ConjugateGradient:
             converged=False,
         )
 
-    def _close_enough(self, objective: Objective, R: Array, F: Array, minus_rhs: Array, lower: Array) -> bool:
+    def _close_enough(self, objective: Objective, R: Array, F: Array, rhs: Array, lower: Array) -> bool:
         residual = float(np.linalg.norm(R))
         bound = certify(objective, residual, lower)
         if bound is None:
-            return residual <= self.rtol * float(np.linalg.norm(minus_rhs))
+            return residual <= self.rtol * float(np.linalg.norm(rhs))
         # ||F*|| >= ||F|| - bound, so this leaves ||F - F*|| <= rtol ||F*||
         return bound * (1 + self.rtol) <= self.rtol * float(np.linalg.norm(F))

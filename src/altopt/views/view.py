@@ -1,6 +1,6 @@
 """What a view of F must be able to say, and the objective that adds the views up."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
 
@@ -78,6 +78,33 @@ class Objective:
             np.sum([w * np.broadcast_to(bound[k], n_nodes) for w, bound in each], axis=0) for k in range(3)
         )
         return Curvature(lower, upper, pace)
+
+    def multiplier(self, F: Array) -> Callable[[Array], Array]:
+        """V -> H V, for quadratic views and blocks V of the shape of F.
+
+        A view whose curvature bounds meet has half the Hessian diag(lower): those are added up beforehand, so that
+        only the others, the graph's, are evaluated at every V.
+        """
+        diagonal = np.zeros(F.shape[0])
+        others: list[tuple[View, Array]] = []
+        for view in self.views:
+            lower, upper, _ = view.curvature()
+            if np.array_equal(lower, upper):
+                diagonal += view.weight * lower
+            else:
+                others.append((view, view.residual(np.zeros_like(F))))
+        column = diagonal[:, None]
+
+        def multiply(V: Array) -> Array:
+            total = column * V
+            for view, at_zero in others:
+                part = view.residual(V)
+                part -= at_zero
+                part *= view.weight
+                total += part
+            return total
+
+        return multiply
 
     def half_hessian(self) -> Any:
         """H as a sparse matrix."""
