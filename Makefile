@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 SOURCES := pyproject.toml constraints.txt CMakeLists.txt $(wildcard src/altopt/kernels/native/*)
 
-.PHONY: setup demo check test bench docs clean
+.PHONY: setup demo check test bench docs sanitize clean
 
 setup: .make/dev
 
@@ -25,6 +25,17 @@ bench: .make/dev
 
 docs: .make/dev
 	$(BIN)/sphinx-build -q -W -b html docs docs/_build
+
+# the native kernels built with address and undefined-behaviour sanitizers, and their tests run on them
+sanitize: .make/dev
+	rm -rf build/sanitize && mkdir -p build/sanitize
+	$(INSTALL) nanobind ninja "cmake>=3.18"
+	$(BIN)/cmake -S . -B build/sanitize -G Ninja -DCMAKE_BUILD_TYPE=Debug -DPython_EXECUTABLE=$(CURDIR)/$(BIN)/python \
+	  -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja -Dnanobind_DIR=$$($(BIN)/python -m nanobind --cmake_dir) \
+	  -DCMAKE_CXX_FLAGS="-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer"
+	$(BIN)/cmake --build build/sanitize
+	LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libubsan.so)" ASAN_OPTIONS=detect_leaks=0 \
+	  ALTOPT_NATIVE=build/sanitize $(BIN)/python -m pytest -q -p no:cacheprovider tests/kernels
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)

@@ -57,6 +57,7 @@ class NormalizedAdjacency:
         scale: Array | float = 1.0,
         diagonal: Array | float | None = None,
         rest: Array | None = None,
+        out: Array | None = None,
     ) -> Array:
         """scale A_tilde F + diagonal F + rest in one pass; scale and diagonal: one number, or one for each node."""
         matrix = self.matrix
@@ -64,7 +65,7 @@ class NormalizedAdjacency:
             if self._single is None:
                 self._single = self.matrix.astype(np.float32)
             matrix = self._single
-        return step(matrix, F, scale, diagonal, rest)
+        return step(matrix, F, scale, diagonal, rest, out)
 
     def as_dense(self) -> Array:
         """The matrix itself: the truth in tests, for small graphs."""

@@ -1,18 +1,35 @@
 """Which kernel serves: the native one where it was built and fits, else scipy's."""
 
 import os
-from contextlib import suppress
 from importlib import import_module
+from importlib.machinery import PathFinder
+from importlib.util import module_from_spec
 from typing import Any
 
 import numpy as np
 
 from altopt.arrays import Array
+from altopt.errors import InputError
 from altopt.threads import kernel_threads
 
-_native: Any = None
-with suppress(ImportError):  # installed without a compiler
-    _native = import_module("altopt.kernels._native")
+
+def find_native() -> Any:
+    """The compiled module: the installed one, or one built into the folder that ALTOPT_NATIVE names."""
+    folder = os.environ.get("ALTOPT_NATIVE")
+    if folder is not None:
+        spec = PathFinder.find_spec("_native", [folder])
+        if spec is None or spec.loader is None:
+            raise InputError(f"ALTOPT_NATIVE names {folder}, but there is no _native module in it. Unset it.")
+        module = module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module
+    try:
+        return import_module("altopt.kernels._native")
+    except ImportError:  # installed without a compiler
+        return None
+
+
+_native = find_native()
 
 
 def description() -> str:
@@ -34,8 +51,9 @@ def step(
     scale: Array | float = 1.0,
     diagonal: Array | float | None = None,
     rest: Array | None = None,
+    out: Array | None = None,
 ) -> Array:
-    """scale A X + diagonal X + rest, in one pass where the native kernel fits.
+    """scale A X + diagonal X + rest, in one pass where the native kernel fits; into `out`, if given.
 
     A is a CSR matrix and X a dense block (or vector) of the same floating type; `scale` and `diagonal` are one
     number, or one for each row.
@@ -50,11 +68,15 @@ def step(
         and not forced_off()
     )
     if not fits:
-        return plain_step(matrix, X, scale, diagonal, rest)
+        found = plain_step(matrix, X, scale, diagonal, rest)
+        if out is None:
+            return found
+        out[...] = found
+        return out
     if X.shape[0] != matrix.shape[1]:
         raise ValueError(f"cannot multiply a matrix of shape {matrix.shape} by a block of shape {X.shape}")
     n = matrix.shape[0]
-    out = np.empty((n, X.shape[1]), dtype=X.dtype)
+    out = np.empty((n, X.shape[1]), dtype=X.dtype) if out is None else out
     _native.step(
         matrix.indptr,
         matrix.indices,

@@ -31,21 +31,24 @@ class ConjugateGradient:
         rhs = -objective.residual(np.zeros_like(F))
         F = F.copy()
         n_products = 1
-        R = rhs - multiply(F)
+        # five blocks of the size of F, made once: fresh ones would cost more than the arithmetic
+        HD = np.empty_like(F)
+        R = rhs - multiply(F, HD)
         Z = R * scale
         D = Z.copy()
-        rz = np.sum(R * Z, axis=0)
+        rz = column_products(R, Z)
         for _ in range(self.max_steps):
             n_products += 1
             if self._close_enough(objective, R, F, rhs, lower):
                 return conclude(objective, F, n_products, f"Reached rtol={self.rtol:g}.")
-            HD = multiply(D)
-            curvature = np.sum(D * HD, axis=0)
+            multiply(D, HD)
+            curvature = column_products(D, HD)
             alpha = np.divide(rz, curvature, out=np.zeros_like(rz), where=curvature > 0)
-            F += alpha * D
-            R -= alpha * HD
+            HD *= alpha
+            R -= HD
+            F += np.multiply(D, alpha, out=HD)
             np.multiply(R, scale, out=Z)
-            rz_next = np.sum(R * Z, axis=0)
+            rz_next = column_products(R, Z)
             beta = np.divide(rz_next, rz, out=np.zeros_like(rz), where=rz > 0)
             D *= beta
             D += Z
@@ -65,3 +68,8 @@ class ConjugateGradient:
             return residual <= self.rtol * float(np.linalg.norm(rhs))
         # ||F*|| >= ||F|| - bound, so this leaves ||F - F*|| <= rtol ||F*||
         return bound * (1 + self.rtol) <= self.rtol * float(np.linalg.norm(F))
+
+
+def column_products(A: Array, B: Array) -> Array:
+    """The inner product of each pair of columns, without a block for the products."""
+    return np.asarray(np.einsum("ij,ij->j", A, B))

@@ -79,30 +79,34 @@ class Objective:
         )
         return Curvature(lower, upper, pace)
 
-    def multiplier(self, F: Array) -> Callable[[Array], Array]:
-        """V -> H V, for quadratic views and blocks V of the shape of F.
+    def multiplier(self, F: Array) -> Callable[[Array, Array], Array]:
+        """V, out -> H V, for quadratic views and blocks V of the shape of F.
 
-        A view whose curvature bounds meet has half the Hessian diag(lower): those are added up beforehand, so that
-        only the others, the graph's, are evaluated at every V.
+        A view whose curvature bounds meet has half the Hessian diag(lower): those are added up beforehand. Of the
+        others, the first may take that diagonal along in one pass, if it has `multiply(V, diagonal, out)`.
         """
         diagonal = np.zeros(F.shape[0])
-        others: list[tuple[View, Array]] = []
+        others: list[View] = []
         for view in self.views:
             lower, upper, _ = view.curvature()
             if np.array_equal(lower, upper):
                 diagonal += view.weight * lower
             else:
-                others.append((view, view.residual(np.zeros_like(F))))
-        column = diagonal[:, None]
+                others.append(view)
+        one_pass = getattr(others[0], "multiply", None) if others else None
+        parts = [(view, view.residual(np.zeros_like(F))) for view in (others[1:] if one_pass else others)]
 
-        def multiply(V: Array) -> Array:
-            total = column * V
-            for view, at_zero in others:
+        def multiply(V: Array, out: Array) -> Array:
+            if one_pass is None:
+                np.multiply(diagonal[:, None], V, out=out)
+            else:
+                one_pass(V, diagonal, out)
+            for view, at_zero in parts:
                 part = view.residual(V)
                 part -= at_zero
                 part *= view.weight
-                total += part
-            return total
+                out += part
+            return out
 
         return multiply
 

@@ -2,6 +2,7 @@
 #include "step.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 namespace {
 
@@ -17,22 +18,16 @@ template <class T> inline void fetch(const Csr<T> &A, const Step<T> &s, std::int
     }
 }
 
-// the sums of row i become its new value; `sums` may be the place they are written to
-template <class T> inline void finish(const Step<T> &s, std::int64_t i, const T *sums) {
-    T *out = s.out + i * s.width;
-    const T scale = s.scale[i];
-    for (std::int64_t k = 0; k < s.width; ++k)
-        out[k] = scale * sums[k];
-    if (s.diagonal) {
-        const T *own = s.X + i * s.width;
-        const T diagonal = s.diagonal[i];
-        for (std::int64_t k = 0; k < s.width; ++k)
-            out[k] += diagonal * own[k];
-    }
-    if (s.rest) {
-        const T *rest = s.rest + i * s.width;
-        for (std::int64_t k = 0; k < s.width; ++k)
-            out[k] += rest[k];
+// kept += factor * row for `whole` columns, or for `width` where a whole block would pass the end of the array
+template <class T, int WHOLE>
+inline void add(T *kept, T factor, const T *block, std::int64_t start, std::int64_t last_whole, std::int64_t width) {
+    const T *row = block + start;
+    if (__builtin_expect(start <= last_whole, 1)) {
+        for (std::int64_t k = 0; k < WHOLE; ++k)
+            kept[k] += factor * row[k];
+    } else {
+        for (std::int64_t k = 0; k < width; ++k)
+            kept[k] += factor * row[k];
     }
 }
 
@@ -42,30 +37,27 @@ template <class T, int BLOCKS>
 void rows_kept(const Csr<T> &A, const Step<T> &s, std::int64_t from, std::int64_t to) {
     constexpr std::int64_t whole = BLOCKS * 8;
     const std::int64_t last_edge = A.indptr[A.n_rows];
-    const std::int64_t last_whole = A.n_columns * s.width - whole;
+    const std::int64_t last_of_X = A.n_columns * s.width - whole, last_of_rest = A.n_rows * s.width - whole;
     for (std::int64_t i = from; i < to; ++i) {
         T kept[whole] = {};
         for (std::int64_t e = A.indptr[i]; e < A.indptr[i + 1]; ++e) {
             fetch(A, s, e, last_edge);
-            const std::int64_t start = std::int64_t(A.indices[e]) * s.width;
-            const T *row = s.X + start;
-            const T a = A.values[e];
-            if (__builtin_expect(start <= last_whole, 1)) {
-                for (std::int64_t k = 0; k < whole; ++k)
-                    kept[k] += a * row[k];
-            } else {
-                for (std::int64_t k = 0; k < s.width; ++k)
-                    kept[k] += a * row[k];
-            }
+            add<T, whole>(kept, A.values[e], s.X, std::int64_t(A.indices[e]) * s.width, last_of_X, s.width);
         }
-        finish(s, i, kept);
+        for (std::int64_t k = 0; k < whole; ++k)
+            kept[k] *= s.scale[i];
+        if (s.diagonal)
+            add<T, whole>(kept, s.diagonal[i], s.X, i * s.width, last_of_X, s.width);
+        if (s.rest)
+            add<T, whole>(kept, T(1), s.rest, i * s.width, last_of_rest, s.width);
+        std::memcpy(s.out + i * s.width, kept, s.width * sizeof(T));
     }
 }
 
 template <class T> void rows_wide(const Csr<T> &A, const Step<T> &s, std::int64_t from, std::int64_t to) {
     const std::int64_t last_edge = A.indptr[A.n_rows];
     for (std::int64_t i = from; i < to; ++i) {
-        T *sum = s.out + i * s.width;
+        T *__restrict sum = s.out + i * s.width;
         std::fill(sum, sum + s.width, T(0));
         for (std::int64_t e = A.indptr[i]; e < A.indptr[i + 1]; ++e) {
             fetch(A, s, e, last_edge);
@@ -74,7 +66,20 @@ template <class T> void rows_wide(const Csr<T> &A, const Step<T> &s, std::int64_
             for (std::int64_t k = 0; k < s.width; ++k)
                 sum[k] += a * row[k];
         }
-        finish(s, i, sum);
+        const T scale = s.scale[i];
+        for (std::int64_t k = 0; k < s.width; ++k)
+            sum[k] *= scale;
+        if (s.diagonal) {
+            const T diagonal = s.diagonal[i];
+            const T *__restrict own = s.X + i * s.width;
+            for (std::int64_t k = 0; k < s.width; ++k)
+                sum[k] += diagonal * own[k];
+        }
+        if (s.rest) {
+            const T *__restrict rest = s.rest + i * s.width;
+            for (std::int64_t k = 0; k < s.width; ++k)
+                sum[k] += rest[k];
+        }
     }
 }
 
