@@ -143,14 +143,14 @@ def test_weights_are_normalised(data):
     X, y, _, A = data
     first = AltOpt(random_state=0).fit(X, y, graph=A)
     scaled = AltOpt(random_state=0).fit(X, y, graph=10.0 * A)
-    assert_allclose(first.scores_, scaled.scores_, atol=1e-9)
+    assert_allclose(first.scores_, scaled.scores_, atol=1e-5)  # the encoder reads single precision
 
 
 def test_self_loops_on_request_do_not_depend_on_the_scale_of_weights(data):
     X, y, _, A = data
     first = AltOpt(self_loops=True, random_state=0).fit(X, y, graph=A)
     scaled = AltOpt(self_loops=True, random_state=0).fit(X, y, graph=7.0 * A)
-    assert_allclose(first.scores_, scaled.scores_, atol=1e-9)
+    assert_allclose(first.scores_, scaled.scores_, atol=1e-5)  # the encoder reads single precision
     assert not np.allclose(first.scores_, AltOpt(random_state=0).fit(X, y, graph=A).scores_, atol=1e-3)
 
 
