@@ -17,6 +17,7 @@ from sklearn.semi_supervised import LabelSpreading
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from altopt import AltOpt, Graph, InputError
+from altopt.arrays import softmax
 from altopt.splits import hide, per_class
 from problems import two_communities
 
@@ -294,10 +295,19 @@ def test_predicting_the_last_node_equals_having_had_it(data):
     """The extended solve is the solve on the whole graph, for the encoder output that was used."""
     X, y, _, A = data
     n = len(y)
-    known = AltOpt(random_state=0).fit(X[:-1], y[:-1], graph=A[:-1][:, :-1])
+    known = AltOpt(restart=1.0, random_state=0).fit(X[:-1], y[:-1], graph=A[:-1][:, :-1])
     neighbours = A[[n - 1]].indices
+    assert len(neighbours)
     proba = known.predict_proba(X[-1:], edges=[(0, j) for j in neighbours])
-    assert_allclose(proba.sum(), 1.0)
+
+    P_new = known.encoder_.predict(known.inputs_.rows(known.inputs_.coordinates(X[-1:])))
+    d = np.asarray(A.sum(axis=1)).ravel()
+    A_tilde = A.toarray() / np.sqrt(np.outer(d, d).clip(1e-9))
+    labelled = np.append(known.labelled_, False)
+    H = 1.3 * np.eye(n) + np.diag(labelled) - A_tilde
+    rhs = 0.3 * np.vstack([known.encoder_output_, P_new]) + np.vstack([known.Y_, np.zeros((1, 2))])
+    F = np.linalg.solve(H, rhs)[-1]
+    assert_allclose(proba[0], softmax((F / F.sum())[None], known.temperature)[0], atol=1e-5)
     table = pytest.importorskip("pandas").DataFrame(
         {"source": ["new"] * len(neighbours), "target": neighbours}
     )
@@ -365,6 +375,10 @@ def test_clone_pipelines_and_grid_search(data):
         (
             lambda d: d | {"X": sp.csr_array(spoiled(d["X"], np.nan))},
             "X must hold finite numbers, but has NaN in row 4, column 2",
+        ),
+        (
+            lambda d: d | {"X": pytest.importorskip("pandas").DataFrame({"a": d["X"][:, 0], "town": "Ulm"})},
+            "X's column 'town' must hold numbers, but holds 'Ulm'",
         ),
         (lambda d: d | {"graph": spoiled_weight(d["graph"], -1.0)}, "weight -1.0; weights must be finite"),
         (lambda d: d | {"graph": spoiled_weight(d["graph"], np.nan)}, "weight nan; weights must be finite"),

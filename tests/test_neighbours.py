@@ -10,7 +10,7 @@ from numpy.testing import assert_array_equal
 from sklearn.neighbors import kneighbors_graph
 
 from altopt.errors import InputError
-from altopt.neighbours import Neighbours, nearest, neighbour_graph
+from altopt.neighbours import Neighbours, neighbour_graph
 
 X = np.random.default_rng(0).normal(size=(60, 5))
 
@@ -60,13 +60,13 @@ def test_a_new_point_finds_the_known_points_nearest_to_it():
     assert (known[0], known[3]) == (7, 20)
     distances = ((X[[7, 20], None] - X[None]) ** 2).sum(axis=2)
     assert_array_equal(known.reshape(2, 3), np.argsort(distances, axis=1)[:, :3])
-    assert_array_equal(nearest(X, X[[7, 20]], 3), (rows, known))
+    assert_array_equal(Neighbours(X, 3).edges_of(X[[7, 20]]), (rows, known))
 
 
 def test_there_are_no_more_neighbours_than_points():
-    rows, known = nearest(X[:2], X[:1], 10)
+    rows, known = Neighbours(X[:2], 10).edges_of(X[:1])
     assert (rows.tolist(), sorted(known)) == ([0, 0], [0, 1])
-    assert [len(ends) for ends in nearest(X, X[:0], 10)] == [0, 0]
+    assert [len(ends) for ends in Neighbours(X, 10).edges_of(X[:0])] == [0, 0]
 
 
 @pytest.mark.parametrize("k", [0, -1, 2.5, True, "10"])

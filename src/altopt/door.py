@@ -8,29 +8,26 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.exceptions import DataConversionWarning
 
+from altopt import tables
 from altopt.arrays import Array, row_blocks
+from altopt.edges import comes_from
 from altopt.errors import InputError
 
 UNKNOWN = -1
 
 
-def package_of(value: Any) -> str:
-    return type(value).__module__.split(".")[0]
-
-
 def read_X(X: Any) -> tuple[Any, Any]:
     """X as a dense or CSR array, and the row ids it carries (a DataFrame's own index) or None."""
-    package = package_of(X)
     row_ids = None
-    if package == "torch":
+    if comes_from(X, "torch"):
         X = X.detach().cpu()
         X = (
             sp.coo_array((X.coalesce().values().numpy(), X.coalesce().indices().numpy()), X.shape)
             if (X.is_sparse)
             else X.numpy()
         )
-    elif package in ("pandas", "polars", "pyarrow"):
-        if package == "pandas" and not is_default_index(X.index):
+    elif tables.is_table(X):
+        if comes_from(X, "pandas") and not is_default_index(X.index):
             row_ids = X.index.to_numpy()
         X = numbers_of_table(X)
     if sp.issparse(X):
@@ -46,18 +43,16 @@ def is_default_index(index: Any) -> bool:
 
 def numbers_of_table(table: Any) -> Array:
     """The table's columns side by side; a column that is not numbers is named."""
-    names = table.column_names if hasattr(table, "column_names") else list(table.columns)
-    columns = []
-    for name in names:
-        column = np.asarray(table[name].to_numpy() if hasattr(table[name], "to_numpy") else table[name])
-        try:
-            columns.append(column.astype(np.float64))
-        except (TypeError, ValueError) as cause:
+    columns = tables.columns(table)
+    for name, column in columns.items():
+        if column.dtype.kind not in "biuf" and not all(
+            isinstance(v, numbers.Real) or v is None for v in column
+        ):
             raise InputError(
-                f"X's column {name!r} must hold numbers, but holds {column.dtype} such as {column[0]!r}. "
+                f"X's column {name!r} must hold numbers, but holds {column.tolist()[0]!r}. "
                 "Encode it (for example one-hot) or drop it."
-            ) from cause
-    return np.column_stack(columns) if columns else np.empty((len(table), 0))
+            )
+    return np.column_stack([column.astype(np.float64) for column in columns.values()])
 
 
 def require_finite(X: Any) -> None:
@@ -138,11 +133,12 @@ def as_column(y: Any) -> Array:
         raise InputError(
             "AltOpt requires y to be passed, but the target y is None. Give one label per node, -1 where unknown."
         )
-    package = package_of(y)
-    if package == "torch":
+    if comes_from(y, "torch"):
         y = y.detach().cpu().numpy()
-    elif package in ("pandas", "polars", "pyarrow"):
-        y = y.to_numpy(zero_copy_only=False) if package == "pyarrow" and hasattr(y, "type") else y.to_numpy()
+    elif comes_from(y, "pyarrow") and hasattr(y, "to_pylist"):
+        y = y.to_pylist()
+    if hasattr(y, "to_numpy"):
+        y = y.to_numpy()
     elif isinstance(y, (list, tuple)) and any(isinstance(v, str) or v is None for v in y):
         # numpy would turn ["a", -1] into text: keep the entries apart
         held = np.empty(len(y), dtype=object)

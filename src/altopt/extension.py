@@ -7,7 +7,7 @@ import scipy.sparse as sp
 
 from altopt import tables
 from altopt.arrays import Array
-from altopt.door import package_of
+from altopt.edges import comes_from
 from altopt.errors import InputError
 from altopt.graph import Graph
 from altopt.inputs import Prepared, settle_isolated
@@ -51,7 +51,7 @@ def resolve_edges(graph: Graph, n_new: int, new_ids: Any, edges: Any) -> tuple[A
 
 def as_pairs(edges: Any) -> tuple[Array, Any]:
     """(row, known id) pairs out of a list of pairs, an (E, 2) or a (2, E) array."""
-    if package_of(edges) == "torch":
+    if comes_from(edges, "torch"):
         edges = edges.detach().cpu().numpy()
     rows: Array
     known: Any

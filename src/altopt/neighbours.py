@@ -54,8 +54,3 @@ class Neighbours:
 def neighbour_graph(X: Any, n_neighbors: int = 10, metric: str | None = None) -> Graph:
     """The symmetric k-nearest-neighbour graph of X, unweighted."""
     return Neighbours(X, n_neighbors, metric).graph()
-
-
-def nearest(index_X: Any, X_new: Any, n_neighbors: int = 10, metric: str | None = None) -> Ends:
-    """Rows of X_new and, for each, one of its nearest rows of index_X."""
-    return Neighbours(index_X, n_neighbors, metric).edges_of(X_new)
