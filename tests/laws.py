@@ -18,7 +18,6 @@ from altopt.views import (
     FeatureView,
     GraphView,
     LabelView,
-    Objective,
     SoftmaxFeatureView,
     SquaredLaplacianView,
     View,
@@ -31,8 +30,8 @@ VIEWS = {
     "features softmax": lambda p: SoftmaxFeatureView(p.P, 0.7, w=np.linspace(0, 1, len(p.P))),
     "graph Laplacian": lambda p: GraphView(p.A_tilde),
     "graph squared Laplacian": lambda p: SquaredLaplacianView(p.A_tilde),
-    "labels squared": lambda p: LabelView(p.Y, p.labelled, 2.0),
-    "labels cross entropy": lambda p: CrossEntropyLabelView(p.Y, p.labelled, 2.0),
+    "labels squared": lambda p: LabelView(p.Y[p.labelled], p.labelled, 2.0),
+    "labels cross entropy": lambda p: CrossEntropyLabelView(p.Y[p.labelled], p.labelled, 2.0),
 }
 
 SOLVERS = {
@@ -129,16 +128,22 @@ def test_half_hessian_is_the_derivative_of_the_residual(view_of):
             view.half_hessian()
 
 
-def test_multiplier_is_the_half_hessian(view_of):
+def test_the_parts_of_a_fused_step_are_the_view(view_of):
+    """Where a view offers a pull or a coupling, these are minus its half gradient at 0 and half its Hessian."""
     problem = toy()
     view = view_of(problem)
-    if view.quadratic:
-        H = view.weight * view.half_hessian().toarray()
-        assert_allclose(
-            Objective((view,)).multiplier(problem.F)(problem.F, np.empty_like(problem.F)),
-            H @ problem.F,
-            atol=1e-12,
-        )
+    if hasattr(view, "pull"):
+        pull = view.pull()
+        expected = np.zeros_like(problem.F)
+        expected[slice(None) if pull.nodes is None else pull.nodes] = pull.rows
+        assert_allclose(-view.residual(np.zeros_like(problem.F)), expected, atol=1e-12)
+        lower, upper, _ = view.curvature()
+        assert_allclose(lower, upper)
+        n = len(problem.F)
+        assert_allclose(view.half_hessian().toarray(), np.diag(np.broadcast_to(lower, n)), atol=1e-12)
+    if hasattr(view, "couples_by"):
+        n = len(problem.F)
+        assert_allclose(view.half_hessian().toarray(), np.eye(n) - view.couples_by.as_dense(), atol=1e-12)
 
 
 def test_renumbering_nodes_renumbers_the_residual(view_of):

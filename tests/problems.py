@@ -29,7 +29,7 @@ class ToyProblem:
         views = (
             feature_view(self.P, lambda1),
             graph_view(self.A_tilde),
-            label_view(self.Y, self.labelled, lambda2),
+            label_view(self.Y[self.labelled], self.labelled, lambda2),
         )
         return Objective(views)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from altopt.arrays import Array, certainty
 from altopt.encoders.encoder import Learner
-from altopt.selection import PseudoLabels
+from altopt.selection import PseudoLabels, Reading
 from altopt.solvers.solver import Solution, Solver
 from altopt.views.view import Objective
 
@@ -20,10 +20,19 @@ class Problem:
     """What the loop works on, checked and laid out row by row."""
 
     rows: Any  # the encoder's inputs, one row per node
-    Y: Array  # one-hot rows of labelled nodes, zero rows elsewhere
-    labelled: Array
+    Y: Array  # one-hot rows, one for each labelled node
+    labelled: Array  # bool, one per node
+    dtype: Any  # of F and P
     objective: Callable[[Array, Array], Objective]  # from P and confidence weights w to the views' sum
     validation: tuple[Array, Array] | None = None  # nodes and class numbers; only to pick the best round
+
+
+@dataclass(frozen=True)
+class Solvers:
+    """Who updates F: in the rounds, where a rough F will do, and at the end."""
+
+    rounds: Solver
+    last: Solver
 
 
 @dataclass(frozen=True)
@@ -49,6 +58,7 @@ class Round:
     residual: float
     error_bound: float | None
     n_products: int
+    kernel: str  # which kernel made the steps
     changed: float  # share of nodes whose label this update changed
     n_selected: int
     loss: float  # of the encoder, after this round's training; NaN where none followed
@@ -75,7 +85,8 @@ class State:
     F: Array
     P: Array
     w: Array
-    start: Array
+    start: Array  # where the next update of F starts
+    label: Array  # the class of each row of F
     learner: Learner
     trace: list[Round] = field(default_factory=list)
     best: Best | None = None
@@ -95,7 +106,7 @@ class Outcome:
 def alternate(
     problem: Problem,
     state: State,
-    solver: Solver,
+    solvers: Solvers,
     pseudo_labels: PseudoLabels,
     schedule: Schedule,
     on_round: Callable[[State], None] = lambda state: None,
@@ -108,19 +119,23 @@ def alternate(
     reason = f"Reached n_rounds={schedule.n_rounds}"
     while True:
         began = time.perf_counter()
+        last = state.n_done == schedule.n_rounds
         objective = problem.objective(state.P, state.w)
-        solution = solver.solve(objective, state.start)
-        S = pseudo_labels.soften(solution.F)
-        changed = float(np.mean(S.argmax(axis=1) != state.F.argmax(axis=1)))
-        state.F, state.w, state.start = solution.F, certainty(S), pseudo_labels.carry(solution.F, S)
+        solution = (solvers.last if last else solvers.rounds).solve(objective, state.start)
+        reading = pseudo_labels.read(solution.F)
+        changed = float(np.mean(reading.label != state.label))
         settled = schedule.settled is not None and state.n_done > 0 and changed <= schedule.settled
-        finished = settled or state.n_done == schedule.n_rounds
+        if settled and not last and solvers.last is not solvers.rounds:
+            solution = solvers.last.solve(objective, solution.F)
+        finished = settled or last
+        state.F, state.w, state.label = solution.F, reading.w, reading.label
+        state.start = pseudo_labels.carry(solution.F)
         accuracy = validate(problem, state)
         loss, n_selected = float("nan"), 0
+        parts = objective.parts(state.F, solution.roughness)
         if not finished:
-            loss, n_selected = train(problem, state, pseudo_labels, schedule, S)
+            loss, n_selected = train(problem, state, pseudo_labels, schedule, reading)
         seconds = time.perf_counter() - began
-        parts = objective.parts(state.F)
         state.trace.append(record(state, solution, parts, changed, n_selected, loss, accuracy, seconds))
         if finished:
             if settled:
@@ -136,21 +151,24 @@ def alternate(
 def warm_up(problem: Problem, learner: Learner, schedule: Schedule) -> State:
     """The encoder trained on the given labels alone, and F = Y."""
     L = np.flatnonzero(problem.labelled)
-    learner.train(problem.rows[L], problem.Y[L], np.ones(len(L)), schedule.n_warmup)
-    P = learner.predict(problem.rows)
-    return State(0, problem.Y, P, certainty(P), problem.Y, learner)
+    learner.train(problem.rows[L], problem.Y, np.ones(len(L)), schedule.n_warmup)
+    P = learner.predict(problem.rows).astype(problem.dtype, copy=False)
+    F = np.zeros(P.shape, dtype=problem.dtype)
+    F[L] = problem.Y
+    return State(0, F, P, certainty(P), F, F.argmax(axis=1).astype(np.int32), learner)
 
 
 def train(
-    problem: Problem, state: State, pseudo_labels: PseudoLabels, schedule: Schedule, S: Array
+    problem: Problem, state: State, pseudo_labels: PseudoLabels, schedule: Schedule, reading: Reading
 ) -> tuple[float, int]:
     """n_epochs on labelled nodes (weight 1) and the chosen unlabelled ones; the loss and how many were chosen."""
     L = np.flatnonzero(problem.labelled)
-    nodes, weights = pseudo_labels.choose(S, problem.labelled, schedule.seed + state.n_done)
-    targets = np.concatenate([pseudo_labels.labelled_targets(S[L], problem.Y[L]), S[nodes]])
+    nodes, weights = pseudo_labels.choose(reading, problem.labelled, schedule.seed + state.n_done)
+    known, guessed = pseudo_labels.soften(state.F[L]), pseudo_labels.soften(state.F[nodes])
+    targets = np.concatenate([pseudo_labels.labelled_targets(known, problem.Y), guessed])
     weights = np.concatenate([np.ones(len(L)), weights])
     loss = state.learner.train(problem.rows[np.concatenate([L, nodes])], targets, weights, schedule.n_epochs)
-    state.P = state.learner.predict(problem.rows)
+    state.P = state.learner.predict(problem.rows).astype(problem.dtype, copy=False)
     return loss, len(nodes)
 
 
@@ -185,6 +203,7 @@ def record(
         residual=solution.residual,
         error_bound=solution.error_bound,
         n_products=solution.n_products,
+        kernel=solution.kernel,
         changed=changed,
         n_selected=n_selected,
         loss=loss,

@@ -7,12 +7,18 @@ import numpy.typing as npt
 
 Array = npt.NDArray[Any]
 
+SINGLE_FROM = 2_000_000  # numbers in a block from which float32 serves; smaller ones are float64
 BLOCK_ROWS = 32_768  # rows handled at once where a whole n x d copy would be too much
 
 
 def row_blocks(n: int, size: int = BLOCK_ROWS) -> list[slice]:
     """Slices that cut 0..n into contiguous blocks of at most `size` rows."""
     return [slice(start, min(start + size, n)) for start in range(0, n, size)]
+
+
+def working_dtype(n_rows: int, n_columns: int) -> np.dtype[Any]:
+    """float64 while it costs nothing, float32 where memory and its traffic decide."""
+    return np.dtype(np.float64 if n_rows * n_columns < SINGLE_FROM else np.float32)
 
 
 def softmax(F: Array, temperature: float = 1.0) -> Array:

@@ -1,5 +1,6 @@
 """Feature diffusion: every node's features mixed with those of the nodes around it."""
 
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -8,9 +9,11 @@ import scipy.sparse as sp
 from altopt.arrays import Array
 from altopt.errors import InputError
 from altopt.graph import Graph
+from altopt.kernels.choose import stage
 from altopt.operator import NormalizedAdjacency
 
 Direction = Literal["both", "out", "in"]
+PANEL = 64  # columns diffused at a time
 
 
 def diffuse(
@@ -50,18 +53,33 @@ def diffuse(
     return steps(operator, Z, restart, n_steps)
 
 
-def steps(operator: Any, X: Array, restart: float, n_steps: int) -> Array:
-    """The iteration itself, on an array that is already checked."""
-    Z = X
-    if restart == 1.0:
-        return Z
-    own = restart * X
-    for _ in range(n_steps):
-        if isinstance(operator, NormalizedAdjacency):
-            Z = operator.step(Z, scale=1.0 - restart, rest=own)
-        else:
+def steps(operator: Any, X: Array, restart: float, n_steps: int, out: Array | None = None) -> Array:
+    """The iteration itself, on an array that is already checked; into `out` (which may be X), if given."""
+    if restart == 1.0 or n_steps == 0:
+        return X
+    if not isinstance(operator, NormalizedAdjacency):
+        Z, own = X, restart * X
+        for _ in range(n_steps):
             Z = (1.0 - restart) * (operator @ Z) + own
-    return Z
+        return Z
+    X = X[:, None] if (is_vector := X.ndim == 1) else X
+    out = np.empty_like(X) if out is None else out
+    for first, width in panels(X.shape[1]):
+        s = stage(operator, width, X.dtype)
+        Z, spare, own = s.enter(X, first=first), s.blank(), s.enter(X, restart, first=first)
+        scale = s.vector(1.0 - restart)
+        for _ in range(n_steps):
+            s.step(Z, spare, scale, rest=own)
+            Z, spare = spare, Z
+        s.leave(Z, out, first)
+    return out[:, 0] if is_vector else out
+
+
+def panels(n_columns: int) -> list[tuple[int, int]]:
+    """(first, width) of panels of even width, at most PANEL columns each: their blocks are all that is held."""
+    count = -(-n_columns // PANEL)
+    bounds = [round(n_columns * k / count / 8) * 8 for k in range(count)] + [n_columns]
+    return [(first, last - first) for first, last in pairwise(bounds)]
 
 
 def neighbour_mean(graph: Graph, direction: Direction) -> Any:

@@ -10,22 +10,23 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import _check_feature_names, check_is_fitted, validate_data
 
 from altopt import extension, store
-from altopt.alternate import Problem, Round, Schedule, State, alternate, as_dicts, warm_up
-from altopt.arrays import Array, certainty
+from altopt.alternate import Problem, Round, Schedule, Solvers, State, alternate, as_dicts, warm_up
+from altopt.arrays import Array, certainty, working_dtype
 from altopt.door import UNKNOWN, read_X, read_y, require_finite
 from altopt.encoders import Encoder, LinearEncoder, MLPEncoder, TabularEncoder
 from altopt.errors import InputError
-from altopt.features import Features
+from altopt.features import empty_rows
 from altopt.graph import Graph
-from altopt.inputs import Inputs, ReducedInputs
+from altopt.inputs import Inputs, ReducedInputs, encoder_rows
 from altopt.neighbours import Neighbours
 from altopt.operator import NormalizedAdjacency
 from altopt.paper import Variant, paper_settings
 from altopt.selection import CertainEnough, EveryoneWeighted, NoPseudoLabels, PseudoLabels, SurestPerClass
-from altopt.solvers import ConjugateGradient, Solver
+from altopt.solvers import ChebyshevSteps, ConjugateGradient, Solver
 from altopt.threads import threads_for
 from altopt.views import FeatureView, GraphView, LabelView, Objective, SoftmaxFeatureView, View
 
+ROUGH, FINE = 1e-2, 1e-6  # relative errors of F in the rounds and at the end
 SETTLED = 0.001  # a default fit stops when at most this share of the nodes changed label in a round
 
 
@@ -50,7 +51,7 @@ class AltOpt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     min_confidence : pseudo labels less sure than this are never trained on.
     encoder : an encoder or any scikit-learn classifier that takes sample weights. Default LinearEncoder().
     inputs : what the encoder reads. Default ReducedInputs(), the leading directions of the diffused features.
-    solver : for F. Default ConjugateGradient(rtol=1e-6).
+    solver : for F, in every round. Default Chebyshev steps, to 1e-2 in the rounds and 1e-6 at the end.
     feature_view, graph_view, label_view : classes from altopt.views. Default: the squared, Laplacian and
         squared forms, which make F's problem a linear system.
     self_loops : tie every node to itself, with the mean edge weight.
@@ -166,16 +167,19 @@ class AltOpt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         else:
             self.graph_ = (graph if isinstance(graph, Graph) else Graph(graph)).rows_for(n, row_ids)
         A_tilde = NormalizedAdjacency(self.graph_.adjacency, self.self_loops)
-        self.Y_ = one_hot(codes, len(self.classes_))
+        dtype = working_dtype(n, len(self.classes_))
+        self.Y_ = np.eye(len(self.classes_), dtype=dtype)[codes[self.labelled_]]
         objective = self._objective(A_tilde, self.Y_, self.labelled_)
         judges = self._read_validation(validation)
         with threads_for(n * min(X.shape[1], 256), with_torch=isinstance(self._encoder(), MLPEncoder)):
             self.inputs_ = self._inputs().prepare(A_tilde, X, self.restart, self.n_diffusion, self.seed_)
-            rows = self.inputs_.rows(self.inputs_.Z)
-            problem = Problem(rows, self.Y_, self.labelled_, objective, judges)
+            rows = encoder_rows(self.inputs_)
+            problem = Problem(rows, self.Y_, self.labelled_, dtype, objective, judges)
             self._alternate(problem, on_round, checkpoint, resume)
-        has_label = np.bincount(self.graph_.components, weights=self.labelled_) > 0
-        self.reached_ = has_label[self.graph_.components] | ~Features(X, standardise=False).empty_rows()
+        self.reached_ = ~empty_rows(X)
+        if not self.reached_.all():
+            has_label = np.bincount(self.graph_.components, weights=self.labelled_) > 0
+            self.reached_ |= has_label[self.graph_.components]
         self._read_out(codes)
         return self
 
@@ -201,17 +205,23 @@ class AltOpt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             if on_round is not None:
                 on_round(state.n_done, schedule.n_rounds, state.trace[-1])
 
-        outcome = alternate(problem, state, self._solver(), self._pseudo_labels(), schedule, after_round)
+        outcome = alternate(problem, state, self._solvers(), self._pseudo_labels(), schedule, after_round)
         self.scores_, self.encoder_output_, self.encoder_ = outcome.F, outcome.P, outcome.learner
         self.trace_, self.outcome_ = as_dicts(outcome.trace), outcome.reason
         self.n_iter_ = len(self.trace_)
 
     def _read_out(self, codes: Array) -> None:
         """From F to what users ask for."""
-        self.label_distributions_ = self._pseudo_labels().soften(self.scores_)
-        self.confidence_ = certainty(self.label_distributions_)
-        found = self.scores_.argmax(axis=1)
-        self.transduction_ = self.classes_[np.where(codes == UNKNOWN, found, codes)]
+        reading = self._pseudo_labels().read(self.scores_)
+        self.confidence_ = reading.w
+        self.transduction_ = self.classes_[np.where(codes == UNKNOWN, reading.label, codes)]
+
+    @property
+    def label_distributions_(self) -> Array:
+        """Class probabilities of every node, columns as `classes_`; made from `scores_` when asked for."""
+        if not hasattr(self, "scores_"):
+            raise AttributeError("label_distributions_ is there after fit.")
+        return self._pseudo_labels().soften(self.scores_)
 
     def predict_proba(self, X: Any, edges: Any = None, *, ids: Any = None) -> Array:
         """Class probabilities of nodes that were not there at fit.
@@ -244,10 +254,11 @@ class AltOpt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         A_tilde = NormalizedAdjacency(extension.extend(self.graph_, n_new, *ends), self.self_loops)
         rows = extension.new_inputs(self.inputs_, A_tilde, X, self.restart, self.n_diffusion)
         P = np.concatenate([self.encoder_output_, self.encoder_.predict(rows)])
-        Y = np.concatenate([self.Y_, np.zeros((n_new, len(self.classes_)))])
         labelled = np.concatenate([self.labelled_, np.zeros(n_new, dtype=bool)])
-        objective = self._objective(A_tilde, Y, labelled)(P, certainty(P))
-        return self._solver().solve(objective, Y).F[-n_new:]
+        objective = self._objective(A_tilde, self.Y_, labelled)(P, certainty(P))
+        start = np.zeros_like(P)
+        start[labelled] = self.Y_
+        return self._solvers().last.solve(objective, start).F[-n_new:]
 
     def _vote_of_neighbours(self, X: Any) -> Array:
         """F of each new row on its own, from its nearest known nodes' F held fixed and its own P.
@@ -286,8 +297,13 @@ class AltOpt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _inputs(self) -> Inputs:
         return self.inputs or ReducedInputs()
 
-    def _solver(self) -> Solver:
-        return ConjugateGradient() if self.solver is None else self.solver
+    def _solvers(self) -> Solvers:
+        """Who updates F. In the rounds F only has to tell which nodes are how sure; the last one is to 1e-6."""
+        if self.solver is not None:
+            return Solvers(self.solver, self.solver)
+        if self.feature_weight > 0 and self.feature_view in (None, FeatureView):
+            return Solvers(ChebyshevSteps(rtol=ROUGH), ChebyshevSteps(rtol=FINE))
+        return Solvers(ConjugateGradient(rtol=ROUGH), ConjugateGradient(rtol=FINE))
 
     def _schedule(self) -> Schedule:
         settled = SETTLED if self.n_pseudo is None else None
@@ -385,11 +401,3 @@ class AltOpt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-
-def one_hot(codes: Array, n_classes: int) -> Array:
-    """Y: a one in the class of each labelled node, zero rows elsewhere."""
-    Y = np.zeros((len(codes), n_classes))
-    known = np.flatnonzero(codes != UNKNOWN)
-    Y[known, codes[known]] = 1.0
-    return Y

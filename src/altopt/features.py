@@ -60,11 +60,23 @@ class Features:
             total = (total - np.outer(self.mean, Q.sum(axis=0, dtype=np.float64))) / self.std[:, None]
         return total.astype(np.float32, copy=False)
 
-    def empty_rows(self) -> Array:
-        """True for nodes whose features are all zero."""
-        if self.sparse:
-            return np.asarray(np.diff(self.X.tocsr().indptr) == 0)
-        return np.concatenate([~np.any(block, axis=1) for block in self.blocks()])
+    def standardised(self) -> Array:
+        """X itself as float32 (n x d), its columns standardised where that was decided."""
+        out = np.empty((self.n_rows, self.n_columns), dtype=np.float32)
+        for rows in row_blocks(self.n_rows):
+            block = self.X[rows]
+            block = block.toarray() if self.sparse else np.asarray(block)
+            if self.mean is not None and self.std is not None:
+                block = (block - self.mean) / self.std
+            out[rows] = block
+        return out
+
+
+def empty_rows(X: Any) -> Array:
+    """True for nodes whose features are all zero."""
+    if sp.issparse(X):
+        return np.asarray(np.diff(sp.csr_array(X).indptr) == 0)
+    return np.concatenate([~np.any(np.asarray(X[rows]), axis=1) for rows in row_blocks(X.shape[0])])
 
 
 def project(X: Any, W: Array, mean: Array | None, std: Array | None) -> Array:

@@ -1,15 +1,17 @@
 """What the encoder reads: the diffused features X', plain or reduced to their leading directions."""
 
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 import scipy.sparse as sp
 
 from altopt import diffusion
-from altopt.arrays import Array
+from altopt.arrays import Array, row_blocks
 from altopt.features import Features, project
 from altopt.operator import NormalizedAdjacency
+
+EAGER = 50_000_000  # numbers in X' up to which the encoder's inputs are made at once
 
 
 @runtime_checkable
@@ -106,13 +108,27 @@ class ReducedInputs:
     """The leading `n_components` directions of X', rows levelled, centred, at mean squared length 1.
 
     X' (n x d) is never formed: a randomised range finder multiplies by it and by its transpose only. Rows are
-    divided by (length / mean length)^row_exponent: 0 keeps lengths, 1 makes them equal.
+    divided by (length / mean length)^row_exponent: 0 keeps lengths, 1 makes them equal. `storage` "float16" halves
+    the memory that X' takes.
     """
 
     n_components: int = 256
     row_exponent: float = 0.5
     standardise: bool | None = None
     n_power: int = 2
+    storage: Literal["float32", "float16"] = "float32"
+
+    def _centre_and_size(self, Z: Array, norm: float) -> tuple[Array, float]:
+        """Mean of the levelled rows, and the root of their mean squared distance from it; in blocks."""
+        total, square = np.zeros(Z.shape[1]), 0.0
+        for rows in row_blocks(len(Z)):
+            levelled = level(Z[rows], norm, self.row_exponent)
+            total += levelled.sum(axis=0, dtype=np.float64)
+        centre = total / len(Z)
+        for rows in row_blocks(len(Z)):
+            levelled = level(Z[rows], norm, self.row_exponent)
+            square += float(np.sum((levelled - centre.astype(np.float32)) ** 2, dtype=np.float64))
+        return centre.astype(np.float32), float(np.sqrt(square / len(Z)))
 
     def prepare(
         self, A_tilde: NormalizedAdjacency, X: Any, restart: float, n_steps: int, seed: int
@@ -120,24 +136,21 @@ class ReducedInputs:
         features = Features(X, self.standardise)
 
         def spread(block: Array) -> Array:
-            """p(A_tilde) block: the diffusion is symmetric, so the same product serves X' and its transpose."""
-            return settle_isolated(
-                A_tilde.isolated, diffusion.steps(A_tilde, block, restart, n_steps), restart
-            )
+            """p(A_tilde) block, in its place: the diffusion is symmetric, so it serves X' and its transpose."""
+            diffused = diffusion.steps(A_tilde, block, restart, n_steps, out=block)
+            return settle_isolated(A_tilde.isolated, diffused, restart)
 
         rank = min(self.n_components, features.n_rows)
         if features.n_columns <= rank:
             V = np.eye(features.n_columns, dtype=np.float32)
-            Z = spread(features.times(V))
+            Z = spread(features.standardised())
         else:
             V = leading_directions(features, spread, rank, self.n_power, seed)
             Z = spread(features.times(V))
         norm = float(np.mean(lengths(Z))) or 1.0
-        levelled = level(Z, norm, self.row_exponent)
-        centre = levelled.mean(axis=0)
-        size = float(np.sqrt(np.mean(np.sum((levelled - centre) ** 2, axis=1, dtype=np.float64))))
+        centre, size = self._centre_and_size(Z, norm)
         return PreparedReduced(
-            Z,
+            Z.astype(self.storage, copy=False),
             V,
             features.mean,
             features.std,
@@ -186,12 +199,30 @@ def settle_isolated(isolated: Array, Z: Array, restart: float) -> Array:
 
 
 def lengths(Z: Array) -> Array:
-    return np.asarray(np.linalg.norm(Z, axis=1))
+    return np.asarray(np.sqrt(np.einsum("ij,ij->i", Z, Z, dtype=np.float32)))
+
+
+class LazyRows:
+    """The encoder's inputs made when they are asked for: a block of rows at a time, never all at once."""
+
+    def __init__(self, prepared: Prepared) -> None:
+        self._prepared = prepared
+        self.shape = (prepared.Z.shape[0], prepared.rows(prepared.Z[:1]).shape[1])
+        self.dtype = np.dtype(np.float32)
+
+    def __getitem__(self, rows: Any) -> Any:
+        return self._prepared.rows(self._prepared.Z[rows])
+
+
+def encoder_rows(prepared: Prepared) -> Any:
+    """The encoder's inputs of all nodes: an array while that is small, else made block by block."""
+    Z = prepared.Z
+    return prepared.rows(Z) if sp.issparse(Z) or Z.size <= EAGER else LazyRows(prepared)
 
 
 def level(Z: Array, norm: float, exponent: float) -> Array:
     """Rows divided by (length / norm)^exponent; a zero row stays zero."""
-    ratio = lengths(Z) / norm
+    ratio = lengths(Z) / np.float32(norm)
     return np.asarray(Z / np.where(ratio > 0, ratio, 1.0)[:, None] ** np.float32(exponent), dtype=np.float32)
 
 

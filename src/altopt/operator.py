@@ -1,5 +1,6 @@
 """A_tilde = D^-1/2 A D^-1/2, the normalised adjacency, as something to multiply by."""
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -7,6 +8,8 @@ import scipy.sparse as sp
 
 from altopt.arrays import Array
 from altopt.kernels.choose import step
+from altopt.layout import Layout, lay_out
+from altopt.ordering import community_order
 
 
 class NormalizedAdjacency:
@@ -22,22 +25,36 @@ class NormalizedAdjacency:
     """
 
     def __init__(self, adjacency: Any, self_loops: bool = False) -> None:
-        A = sp.csr_array(adjacency, dtype=np.float64)
+        A = sp.csr_array(adjacency)
         if self_loops:
             A = sp.csr_array(A + sp.diags_array(np.full(A.shape[0], A.data.mean() if A.nnz else 1.0)))
         self.self_loops = self_loops
-        self.degrees: Array = np.asarray(A.sum(axis=1)).ravel()
+        self.adjacency = A
+        self.degrees: Array = np.asarray(A.sum(axis=1, dtype=np.float64)).ravel()
+        self._single: Any = None
+        self._layouts: dict[bool, Layout] = {}
+
+    @cached_property
+    def matrix(self) -> Any:
+        """A_tilde itself, in float64; a fit by the default views never needs it."""
+        A = self.adjacency
         scale = np.zeros_like(self.degrees)
         np.divide(1.0, np.sqrt(self.degrees), out=scale, where=self.degrees > 0)
         rows = np.repeat(np.arange(A.shape[0]), np.diff(A.indptr))
         # scale_i * scale_j first: the same product for (i, j) and (j, i), so A_tilde is symmetric to the bit
         data = A.data * (scale[rows] * scale[A.indices])
-        self.matrix = sp.csr_array((data, A.indices, A.indptr), shape=A.shape)
-        self._single: Any = None
+        return sp.csr_array((data, A.indices, A.indptr), shape=A.shape)
+
+    def layout(self, ordered: bool = False) -> Layout:
+        """How the graph is stored for many steps; made once."""
+        if ordered not in self._layouts:
+            order = community_order(self.adjacency) if ordered else None
+            self._layouts[ordered] = lay_out(self.adjacency, self.degrees, order)
+        return self._layouts[ordered]
 
     @property
     def n_nodes(self) -> int:
-        return int(self.matrix.shape[0])
+        return int(self.adjacency.shape[0])
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -170,7 +170,7 @@ def digest(path: Path) -> str:
 
 # a fitted model
 
-ARRAYS = ("scores_", "encoder_output_", "label_distributions_", "confidence_", "reached_", "labelled_", "Y_")
+ARRAYS = ("scores_", "encoder_output_", "confidence_", "reached_", "labelled_", "Y_")
 PLAIN = ("seed_", "outcome_", "trace_", "n_iter_", "n_features_in_")
 
 
@@ -283,7 +283,7 @@ def fingerprint(model: Any, problem: Problem) -> str:
 
 def save_checkpoint(path: Path, mark: str, state: State) -> None:
     """Store the state after a round, so that a broken-off fit can go on."""
-    arrays = {name: getattr(state, name) for name in ("F", "P", "w", "start")}
+    arrays = {name: getattr(state, name) for name in ("F", "P", "w", "start", "label")}
     arrays |= {f"learner.{name}": value for name, value in state.learner.state().items()}
     head: dict[str, Any] = {"format": FORMAT, "kind": "checkpoint", "version": VERSION, "mark": mark}
     head |= {"n_done": state.n_done, "trace": [asdict(entry) for entry in state.trace]}
@@ -314,5 +314,5 @@ def load_checkpoint(path: Path, mark: str, learner: Learner) -> State | None:
         )
     learner.restore(with_prefix(arrays, "learner."))
     trace = [Round(**entry) for entry in head["trace"]]
-    F, P, w, start = (arrays[name] for name in ("F", "P", "w", "start"))
-    return State(head["n_done"], F, P, w, start, learner, trace, best)
+    F, P, w, start, label = (arrays[name] for name in ("F", "P", "w", "start", "label"))
+    return State(head["n_done"], F, P, w, start, label, learner, trace, best)

@@ -22,6 +22,11 @@ def random_matrix(rng, n_rows, n_columns, density, dtype):
     )
 
 
+def native_step(A, X, out, scale, diagonal, rest, n_threads):
+    parts = (A.indptr.astype(np.int64), A.indices, A.data)
+    choose._native.step(*parts, X, out, scale, diagonal, rest, 1.0, 0.0, 0.0, None, n_threads)
+
+
 @native
 @settings(max_examples=150, deadline=None)
 @given(
@@ -41,7 +46,7 @@ def test_native_step_is_the_plain_loop(seed, n, width, density, dtype, n_threads
     scale, diagonal = rng.normal(size=(2, n)).astype(dtype)
     diagonal, rest = (diagonal if with_diagonal else None), (rest if with_rest else None)
     out = np.full((n, width), np.nan, dtype=dtype)
-    choose._native.step(A.indptr, A.indices, A.data, X, out, scale, diagonal, rest, n_threads)
+    native_step(A, X, out, scale, diagonal, rest, n_threads)
     close = {"rtol": 1e-5, "atol": 1e-5} if dtype == np.float32 else {"rtol": 1e-12, "atol": 1e-12}
     truth = reference.step(A, X, scale, diagonal, rest)
     assert_allclose(out, truth, **close)
@@ -80,8 +85,8 @@ def test_one_and_two_threads_give_the_same_bits():
     X = rng.normal(size=(5000, 47)).astype(np.float32)
     one, two = np.empty_like(X), np.empty_like(X)
     scale = np.ones(5000, dtype=np.float32)
-    choose._native.step(A.indptr, A.indices, A.data, X, one, scale, None, None, 1)
-    choose._native.step(A.indptr, A.indices, A.data, X, two, scale, None, None, 2)
+    native_step(A, X, one, scale, None, None, 1)
+    native_step(A, X, two, scale, None, None, 2)
     assert_array_equal(one, two)
 
 
@@ -117,19 +122,22 @@ def test_a_block_that_does_not_fit_is_refused():
         {"diagonal": np.ones(6)},
         {"rest": np.ones((5, 2))},
         {"indices": np.zeros(2, dtype=np.int32)},
+        {"weights": np.ones(2)},
+        {"norm": np.ones(4)},
     ],
     ids=lambda wrong: next(iter(wrong)),
 )
 def test_shapes_that_do_not_fit_never_reach_the_loops(wrong):
     A = random_matrix(np.random.default_rng(0), 5, 5, 0.5, np.float64)
     right = {
-        "indptr": A.indptr,
+        "indptr": A.indptr.astype(np.int64),
         "indices": A.indices,
-        "values": A.data,
+        "weights": A.data,
         "X": np.ones((5, 3)),
         "out": np.empty((5, 3)),
     }
     right |= {"scale": np.ones(5), "diagonal": np.ones(5), "rest": np.ones((5, 3)), "n_threads": 1}
+    right |= {"gain": 1.0, "keep": 0.0, "carry": 0.0, "norm": None}
     choose._native.step(**right)
     with pytest.raises(ValueError, match="do not fit together"):
         choose._native.step(**(right | wrong))
@@ -140,7 +148,7 @@ def test_a_step_onto_itself_is_refused():
     A = random_matrix(np.random.default_rng(0), 5, 5, 0.5, np.float64)
     X = np.ones((5, 3))
     with pytest.raises(ValueError, match="out must not be X"):
-        choose._native.step(A.indptr, A.indices, A.data, X, X, np.ones(5), None, None, 1)
+        native_step(A, X, X, np.ones(5), None, None, 1)
 
 
 def multiply_in_child(answer):

@@ -7,13 +7,13 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from altopt.arrays import certainty, shares, softmax
+from altopt.kernels.choose import surest_per_class
 from altopt.selection import (
     CertainEnough,
     EveryoneWeighted,
     NoPseudoLabels,
     PseudoLabels,
     SurestPerClass,
-    surest_per_class,
 )
 
 RULES = [
@@ -71,9 +71,9 @@ def test_the_surest_of_each_class_and_no_padding(seed, n, c, m):
     rng = np.random.default_rng(seed)
     S = softmax(rng.random((n, c)), 0.2)
     w, labelled = certainty(S), rng.random(n) < 0.3
-    chosen = surest_per_class(S, w, ~labelled, m)
-    assert not labelled[chosen].any()
     predicted = S.argmax(axis=1)
+    chosen = surest_per_class(w, predicted, ~labelled, c, m)
+    assert not labelled[chosen].any()
     for k in range(c):
         candidates = np.flatnonzero(~labelled & (predicted == k))
         mine = chosen[predicted[chosen] == k]
@@ -90,11 +90,14 @@ def test_rules_choose_unlabelled_nodes_with_positive_weight(rule):
     labelled = np.arange(60) < 12
     S = rule.soften(F)
     assert_allclose(S.sum(axis=1), 1.0)
-    nodes, weights = rule.choose(S, labelled, seed=3)
+    reading = rule.read(F)
+    assert_allclose(reading.w, certainty(S), atol=1e-12)
+    assert_array_equal(reading.label, S.argmax(axis=1))
+    nodes, weights = rule.choose(reading, labelled, seed=3)
     assert not labelled[nodes].any()
     assert len(nodes) == len(weights) == len(np.unique(nodes))
     assert (weights >= 0).all()
-    again, _ = rule.choose(S, labelled, seed=3)
+    again, _ = rule.choose(reading, labelled, seed=3)
     assert_array_equal(nodes, again)
 
 
@@ -102,18 +105,19 @@ def test_everyone_weighted_balances_classes_and_caps_the_total():
     rule, F = EveryoneWeighted(0.05, times_labelled=2.0), scores(n=500)
     labelled = np.arange(500) < 10
     S = rule.soften(F)
-    nodes, weights = rule.choose(S, labelled, seed=0)
+    nodes, weights = rule.choose(rule.read(F), labelled, seed=0)
     per_class = np.bincount(S[nodes].argmax(axis=1), weights=weights, minlength=4)
     assert_allclose(per_class, per_class[0])
     assert weights.sum() == pytest.approx(20.0)
 
 
 def test_min_confidence_keeps_the_unsure_out():
-    S = softmax(scores(), 0.3)
-    for rule in (SurestPerClass(50, 0.3, 0.2), EveryoneWeighted(0.3, 0.2), CertainEnough(0.2)):
-        nodes, _ = rule.choose(S, np.zeros(60, dtype=bool), seed=0)
+    F = 3 * scores()
+    for rule in (SurestPerClass(50, 1.0, 0.2), EveryoneWeighted(0.15, 0.2), CertainEnough(0.2)):
+        reading = rule.read(F)
+        nodes, _ = rule.choose(reading, np.zeros(60, dtype=bool), seed=0)
         assert 0 < len(nodes) < 60
-        assert certainty(S)[nodes].min() >= 0.2
+        assert reading.w[nodes].min() >= 0.2
 
 
 def test_shares_sum_to_one_and_keep_the_order():

@@ -7,7 +7,8 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import minimize
 
-from altopt.arrays import Array, row_blocks, softmax
+from altopt.arrays import Array, row_blocks, working_dtype
+from altopt.kernels.choose import soften
 
 
 @dataclass(frozen=True)
@@ -56,9 +57,10 @@ class LinearLearner:
 
     def predict(self, X: Any) -> Array:
         W = self.W.astype(X.dtype)
-        P = np.empty((X.shape[0], self.W.shape[1]))
+        P = np.empty((X.shape[0], self.W.shape[1]), dtype=working_dtype(X.shape[0], self.W.shape[1]))
         for rows in row_blocks(X.shape[0]):
-            P[rows] = softmax(self.settings.sharpness * (np.asarray(X[rows] @ W, dtype=np.float64) + self.b))
+            logits = np.asarray(X[rows] @ W, dtype=P.dtype) + self.b.astype(P.dtype)
+            P[rows] = soften(logits, 1.0 / self.settings.sharpness, of_shares=False).S
         return P
 
     def state(self) -> dict[str, Array]:

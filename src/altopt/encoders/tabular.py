@@ -8,7 +8,7 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
-from altopt.arrays import Array, row_blocks
+from altopt.arrays import Array, row_blocks, working_dtype
 from altopt.errors import InputError
 
 
@@ -56,7 +56,7 @@ class TabularLearner:
         return float(-np.sum(parts * np.log(P)) / max(weights.sum(), 1e-12))
 
     def predict(self, X: Any) -> Array:
-        P = np.zeros((X.shape[0], self.n_classes))
+        P = np.zeros((X.shape[0], self.n_classes), dtype=working_dtype(X.shape[0], self.n_classes))
         if not self.fitted:
             return P + 1.0 / self.n_classes
         for rows in row_blocks(X.shape[0]):

@@ -1,16 +1,23 @@
-"""Which kernel serves: the native one where it was built and fits, else scipy's."""
+"""Which kernel serves: the native one where it was built and fits, else scipy's; torch's on request."""
 
 import os
 from importlib import import_module
 from importlib.machinery import PathFinder
 from importlib.util import module_from_spec
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from altopt.arrays import Array
+from altopt.arrays import Array, certainty, shares, softmax
 from altopt.errors import InputError
+from altopt.kernels import reference
+from altopt.kernels.native import NativeStage
+from altopt.kernels.plain import PlainStage
+from altopt.kernels.stage import Stage
 from altopt.threads import kernel_threads
+
+if TYPE_CHECKING:
+    from altopt.operator import NormalizedAdjacency
 
 
 def find_native() -> Any:
@@ -32,17 +39,80 @@ def find_native() -> Any:
 _native = find_native()
 
 
+def asked() -> str:
+    """What ALTOPT_KERNELS asks for: "native" (the default), "scipy", "torch" or "torch:<device>"."""
+    wish = os.environ.get("ALTOPT_KERNELS") or "native"
+    if wish not in ("native", "scipy") and wish.partition(":")[0] != "torch":
+        raise InputError(
+            f"ALTOPT_KERNELS is {wish!r}. Set it to native, scipy, torch or torch:<device>, or leave it unset."
+        )
+    return wish
+
+
+def serving() -> Any:
+    """The native module where it serves, else None."""
+    return _native if asked() == "native" else None
+
+
 def description() -> str:
     """Which kernels serve, for people."""
+    if asked() != "native":
+        return f"native kernels switched off by ALTOPT_KERNELS={asked()}"
     if _native is None:
         return "no native kernels were built; scipy serves"
-    if forced_off():
-        return "native kernels switched off by ALTOPT_KERNELS=scipy"
     return f"native kernels for {_native.level()}"
 
 
-def forced_off() -> bool:
-    return os.environ.get("ALTOPT_KERNELS") == "scipy"
+def stage(
+    A_tilde: "NormalizedAdjacency", width: int, dtype: Any = np.float32, *, ordered: bool = False
+) -> Stage:
+    """Where blocks of `width` columns are worked on with A_tilde, stored as `dtype`."""
+    layout = A_tilde.layout(ordered)
+    if asked().startswith("torch"):
+        from altopt.kernels.torch import TorchStage
+
+        return TorchStage(layout, width, dtype, asked().partition(":")[2] or "cpu")
+    native = serving()
+    return PlainStage(layout, width, dtype) if native is None else NativeStage(native, layout, width, dtype)
+
+
+class Softened(NamedTuple):
+    """Rows turned into distributions."""
+
+    S: Array  # empty where it was not kept
+    w: Array  # certainty of each row
+    label: Array  # column of each row's largest entry
+
+
+def soften(F: Array, temperature: float, *, of_shares: bool, keep: bool = True) -> Softened:
+    """S = softmax(F / temperature) by rows, of F's shares if asked, in one pass; with keep=False S is not kept."""
+    native = serving()
+    if native is None or F.dtype not in (np.float32, np.float64):
+        S = softmax(shares(F) if of_shares else F, temperature)
+        return Softened(S, certainty(S), S.argmax(axis=1).astype(np.int32))
+    F = np.ascontiguousarray(F)
+    kept = np.empty_like(F) if keep else None
+    w, label = np.empty(len(F)), np.empty(len(F), dtype=np.int32)
+    native.soften(F, kept, w, label, temperature, of_shares, kernel_threads())
+    return Softened(np.empty((0, F.shape[1])) if kept is None else kept, w, label)
+
+
+def surest_per_class(w: Array, label: Array, candidates: Array, n_classes: int, most: int) -> Array:
+    """The `most` candidates of highest w for each label, as sorted node numbers; ties go to the lower number."""
+    native = serving()
+    if native is None:
+        return reference.surest_per_class(w, label, candidates, most)
+    out = np.empty(min(len(w), n_classes * most), dtype=np.int64)
+    label = np.ascontiguousarray(label, dtype=np.int32)
+    n = native.surest_per_class(
+        np.ascontiguousarray(w, dtype=np.float64),
+        label,
+        np.ascontiguousarray(candidates),
+        n_classes,
+        most,
+        out,
+    )
+    return out[:n]
 
 
 def step(
@@ -59,13 +129,13 @@ def step(
     number, or one for each row.
     """
     blocks = [X] if rest is None else [X, rest]
+    native = serving()
     fits = (
-        _native is not None
+        native is not None
         and X.ndim == 2
         and X.dtype in (np.float32, np.float64)
         and all(block.dtype == matrix.data.dtype for block in blocks)
-        and matrix.indices.dtype == matrix.indptr.dtype == np.int32
-        and not forced_off()
+        and matrix.shape[1] <= np.iinfo(np.int32).max
     )
     if not fits:
         found = plain_step(matrix, X, scale, diagonal, rest)
@@ -77,15 +147,19 @@ def step(
         raise ValueError(f"cannot multiply a matrix of shape {matrix.shape} by a block of shape {X.shape}")
     n = matrix.shape[0]
     out = np.empty((n, X.shape[1]), dtype=X.dtype) if out is None else out
-    _native.step(
-        matrix.indptr,
-        matrix.indices,
+    native.step(
+        matrix.indptr.astype(np.int64, copy=False),
+        matrix.indices.astype(np.int32, copy=False),
         matrix.data,
         np.ascontiguousarray(X),
         out,
         per_row(scale, n, X.dtype),
         None if diagonal is None else per_row(diagonal, n, X.dtype),
         None if rest is None else np.ascontiguousarray(rest),
+        1.0,
+        0.0,
+        0.0,
+        None,
         kernel_threads(),
     )
     return out

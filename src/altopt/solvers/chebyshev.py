@@ -1,44 +1,119 @@
 """Chebyshev's three-term acceleration of the Jacobi step: few products, no inner products."""
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from altopt.arrays import Array
 from altopt.errors import InputError
-from altopt.solvers.solver import Solution, conclude, require_quadratic
-from altopt.views.view import Objective
+from altopt.solvers.solver import Solution, certain, conclude, require_quadratic
+from altopt.solvers.staged import Staged
+from altopt.views.view import Curvature, Objective, System
 
 
 @dataclass(frozen=True)
 class ChebyshevSteps:
-    """`n_steps` of the Chebyshev semi-iteration for H F = rhs, preconditioned by the pace S.
+    """The Chebyshev semi-iteration for H F = rhs, preconditioned by the pace S.
+
+        F <- F + ahead S^-1 r(F) + momentum (F - F_before),      r(F) = rhs - H F
 
     The spectrum of S^-1 H lies in [min(lower / pace), max(upper / pace)]; for the paper's views that is
-    [lambda1 / (1 + lambda1), (2 + lambda1) / (1 + lambda1)].
+    [lambda1 / (1 + lambda1), (2 + lambda1) / (1 + lambda1)]. `n_steps` are taken, or, with `rtol`, as many as it
+    takes until ||F - F*|| <= rtol ||F*|| is certain: each step measures the residual of the F it starts from.
+    `storage` is "float16", "float32" or "float64", the form F is kept in between steps; None is F's own. Where
+    that is too coarse for rtol, it goes on in float64.
     """
 
-    n_steps: int = 15
+    n_steps: int | None = None  # None: 15, or what theory asks for rtol
+    rtol: float | None = None
+    storage: str | None = None
 
     def solve(self, objective: Objective, F: Array) -> Solution:
         require_quadratic(objective, self)
-        lower, upper, pace = (np.asarray(bound) for bound in objective.curvature(F.shape[0]))
-        if lower.min() <= 0:
+        bounds = Curvature(*(np.asarray(bound) for bound in objective.curvature(F.shape[0])))
+        if np.min(bounds.lower) <= 0:
             raise InputError(
                 "ChebyshevSteps needs every node to be held by the feature view: use FeatureView with "
                 "feature_weight > 0, or another solver."
             )
-        low, high = float((lower / pace).min()), float((upper / pace).max())
-        centre, radius = (high + low) / 2, (high - low) / 2
-        scale = 1.0 / pace[:, None]
-        # rho_k = T_k-1 / T_k at centre / radius; radius 0 (no edges at all) makes every rho 0 and one step exact
-        rho = radius / centre
-        step = -objective.residual(F) * scale / centre
-        F = F + step
-        for _ in range(self.n_steps - 1):
-            rho_next = radius / (2 * centre - radius * rho)
-            ahead = 2 * rho_next / radius if radius > 0 else 1 / centre
-            step = rho_next * rho * step - ahead * (objective.residual(F) * scale)
-            rho = rho_next
+        system = objective.system(F.shape[0])
+        if system is None:
+            return self._by_views(objective, F, bounds)
+        found = self._staged(system, objective, F, bounds, self.storage)
+        if found.converged or self.n_steps is not None or (self.storage is None and F.dtype == np.float64):
+            return found
+        finer = self._staged(system, objective, found.F.astype(np.float64), bounds, "float64")
+        return replace(finer, F=finer.F.astype(F.dtype), n_products=found.n_products + finer.n_products)
+
+    def _staged(
+        self, system: System, objective: Objective, F: Array, bounds: Curvature, storage: str | None
+    ) -> Solution:
+        staged = Staged(system, objective, F, np.asarray(bounds.pace), storage)
+        X, before = staged.stage.enter(F), staged.stage.blank()
+        most, n_done, reached = self._most(bounds), 0, self.rtol is None
+        for ahead, momentum in coefficients(bounds, most):
+            residual = staged.step(X, before, gain=ahead, keep=1.0 + momentum, carry=-momentum)
+            n_done += 1
+            if self.rtol is not None and staged.close_enough(residual, X, self.rtol):
+                reached = True
+                break
+            X, before = before, X
+        return staged.conclude(X, before, n_done, self._end(n_done, reached), reached)
+
+    def _by_views(self, objective: Objective, F: Array, bounds: Curvature) -> Solution:
+        scale = 1.0 / np.asarray(bounds.pace)[:, None]
+        floor, step, n_done, reached = float(np.min(bounds.lower)), np.zeros_like(F), 0, self.rtol is None
+        for ahead, momentum in coefficients(bounds, self._most(bounds)):
+            residual = objective.residual(F)
+            n_done += 1
+            size = np.linalg.norm(F)
+            if self.rtol is not None and certain(float(np.linalg.norm(residual)), floor, size, self.rtol):
+                reached = True
+                break
+            step = momentum * step - ahead * (residual * scale)
             F = F + step
-        return conclude(objective, F, self.n_steps, f"Took n_steps={self.n_steps} Chebyshev steps.")
+        return conclude(objective, F, n_done, self._end(n_done, reached), reached)
+
+    def _most(self, bounds: Curvature) -> int:
+        """How many steps to take at most."""
+        if self.n_steps is not None:
+            return self.n_steps
+        if self.rtol is None:
+            return 15
+        # after k steps the residual (weighed by the pace) has shrunk to 2 / (q^k + q^-k) of what it was
+        low, high = spectrum(bounds)
+        root = np.sqrt(high / low)
+        q = (root + 1) / max(root - 1, 1e-12)
+        # from ||r|| <= ||rhs|| + ||H F||, which is a few times high / low of what may be left
+        uneven = float(np.sqrt(np.max(bounds.pace) / np.min(bounds.pace)))
+        return 3 + int(np.ceil(np.log(20 * uneven * high / low / self.rtol) / np.log(q)))
+
+    def _end(self, n_done: int, reached: bool) -> str:
+        if self.rtol is None:
+            return f"Took n_steps={n_done} Chebyshev steps."
+        if reached:
+            return f"Reached rtol={self.rtol:g}."
+        return f"Stopped after {n_done} steps before rtol={self.rtol:g}. Raise n_steps or feature_weight."
+
+
+def spectrum(bounds: Curvature) -> tuple[float, float]:
+    """Where the eigenvalues of S^-1 H lie."""
+    return float(np.min(np.asarray(bounds.lower) / bounds.pace)), float(
+        np.max(np.asarray(bounds.upper) / bounds.pace)
+    )
+
+
+def coefficients(bounds: Curvature, n_steps: int) -> Iterator[tuple[float, float]]:
+    """(ahead, momentum) of each step."""
+    low, high = spectrum(bounds)
+    centre, radius = (high + low) / 2, (high - low) / 2
+    # rho_k = T_k-1 / T_k at centre / radius; radius 0 (no edges at all) makes every rho 0 and one step exact
+    rho = radius / centre
+    for number in range(n_steps):
+        if number == 0:
+            yield 1.0 / centre, 0.0
+            continue
+        rho_next = radius / (2 * centre - radius * rho)
+        yield (2 * rho_next / radius if radius > 0 else 1 / centre), rho_next * rho
+        rho = rho_next

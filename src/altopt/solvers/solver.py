@@ -21,6 +21,8 @@ class Solution:
     error_bound: float | None  # ||F - F*|| is at most this; None where no bound is known
     converged: bool
     reason: str
+    roughness: float | None = None  # tr(F' L~ F), where the solver came by it
+    kernel: str = "views"  # which kernel made the steps; "views": the views' own half gradients
 
 
 @runtime_checkable
@@ -35,6 +37,11 @@ def certify(objective: Objective, residual: float, lower: Array) -> float | None
     """||F - F*|| <= ||r|| / min(lower), where half the Hessian is at least diag(lower) > 0 everywhere."""
     floor = float(lower.min())
     return residual / floor if objective.quadratic and floor > 0 else None
+
+
+def certain(residual: float, floor: float, size: Any, rtol: float) -> bool:
+    """Whether ||F - F*|| <= rtol ||F*|| is certain for an F of norm `size`: ||F*|| >= size - residual / floor."""
+    return residual / floor * (1 + rtol) <= rtol * float(size)
 
 
 def conclude(

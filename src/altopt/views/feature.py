@@ -6,8 +6,8 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from altopt.arrays import Array, softmax
-from altopt.views.view import Curvature
+from altopt.arrays import Array, row_blocks, softmax
+from altopt.views.view import Curvature, Pull
 
 TINY = 1e-12  # log P is taken no lower than log(TINY)
 
@@ -23,10 +23,15 @@ class FeatureView:
     weight: float = 1.0
 
     def distance(self, F: Array) -> float:
-        return float(np.sum((F - self.P) ** 2))
+        return float(
+            sum(np.sum((F[rows] - self.P[rows]) ** 2, dtype=np.float64) for rows in row_blocks(len(F)))
+        )
 
     def residual(self, F: Array) -> Array:
         return F - self.P
+
+    def pull(self) -> Pull:
+        return Pull(None, self.P)
 
     def curvature(self) -> Curvature:
         return Curvature(lower=1.0, upper=1.0, pace=1.0)
@@ -56,6 +61,9 @@ class CrossEntropyFeatureView:
 
     def residual(self, F: Array) -> Array:
         return -0.5 * self._log_P()
+
+    def pull(self) -> Pull:
+        return Pull(None, 0.5 * self._log_P())
 
     def curvature(self) -> Curvature:
         return Curvature(lower=0.0, upper=0.0, pace=0.0)

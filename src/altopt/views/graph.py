@@ -30,9 +30,10 @@ class GraphView:
     def curvature(self) -> Curvature:
         return Curvature(lower=0.0, upper=2.0, pace=1.0)
 
-    def multiply(self, V: Array, diagonal: Array, out: Array) -> Array:
-        """weight (I - A_tilde) V + diagonal V, in one pass."""
-        return self.A_tilde.step(V, scale=-self.weight, diagonal=diagonal + self.weight, out=out)
+    @property
+    def couples_by(self) -> NormalizedAdjacency:
+        """Half the Hessian is I - A_tilde, which a fused step knows how to apply."""
+        return self.A_tilde
 
     def half_hessian(self) -> Any:
         return sp.eye_array(self.A_tilde.n_nodes, format="csr") - self.A_tilde.matrix

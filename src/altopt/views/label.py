@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from altopt.arrays import Array, softmax
 from altopt.views.feature import cross_entropy
-from altopt.views.view import Curvature
+from altopt.views.view import Curvature, Pull
 
 
 @dataclass(frozen=True)
@@ -18,17 +18,21 @@ class LabelView:
     name: ClassVar[str] = "labels"
     quadratic: ClassVar[bool] = True
 
-    Y: Array
+    Y: Array  # one row for each labelled node
     labelled: Array  # bool, one per node
     weight: float = 1.0
 
     def distance(self, F: Array) -> float:
-        return float(np.sum((F[self.labelled] - self.Y[self.labelled]) ** 2))
+        return float(np.sum((F[self.labelled] - self.Y) ** 2))
 
     def residual(self, F: Array) -> Array:
         out = np.zeros_like(F)
-        out[self.labelled] = F[self.labelled] - self.Y[self.labelled]
+        out[self.labelled] = F[self.labelled] - self.Y
         return out
+
+    def pull(self) -> Pull:
+        nodes = np.flatnonzero(self.labelled)
+        return Pull(nodes, self.Y)
 
     def curvature(self) -> Curvature:
         M = self.labelled.astype(float)
@@ -50,11 +54,11 @@ class CrossEntropyLabelView:
     weight: float = 1.0
 
     def distance(self, F: Array) -> float:
-        return float(np.sum(cross_entropy(self.Y[self.labelled], F[self.labelled])))
+        return float(np.sum(cross_entropy(self.Y, F[self.labelled])))
 
     def residual(self, F: Array) -> Array:
         out = np.zeros_like(F)
-        out[self.labelled] = 0.5 * (softmax(F[self.labelled]) - self.Y[self.labelled])
+        out[self.labelled] = 0.5 * (softmax(F[self.labelled]) - self.Y)
         return out
 
     def curvature(self) -> Curvature:

@@ -1,12 +1,14 @@
 """What a view of F must be able to say, and the objective that adds the views up."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
 from altopt.arrays import Array
+from altopt.kernels.stage import Stage
+from altopt.operator import NormalizedAdjacency
 
 
 class Curvature(NamedTuple):
@@ -46,6 +48,34 @@ class View(Protocol):
         """Half the Hessian as an n x n sparse matrix, the same for each column of F; quadratic views only."""
 
 
+class Pull(NamedTuple):
+    """A view's minus half gradient at F = 0: `rows` of it at `nodes`, all nodes where None."""
+
+    nodes: Array | None
+    rows: Array
+
+
+@dataclass(frozen=True)
+class System:
+    """H F = rhs with H = diag(diagonal) - coupling * A_tilde: the form in which one pass makes one step."""
+
+    A_tilde: NormalizedAdjacency
+    coupling: float
+    diagonal: Array
+    pulls: Sequence[tuple[float, Pull]]  # with their weights; rhs is their sum
+
+    def enter_rhs(self, stage: Stage, factor: Array | float = 1.0) -> Any:
+        """factor rhs as a block of the stage; `factor`: one number, or one for each node."""
+        factor = np.broadcast_to(factor, len(self.diagonal))
+        # a pull on all nodes makes the block, the others are added to it
+        (weight, first), *rest = sorted(self.pulls, key=lambda pull: pull[1].nodes is not None)
+        rhs = stage.enter(first.rows, weight * factor)
+        for weight, pull in rest:
+            nodes = np.arange(len(factor)) if pull.nodes is None else pull.nodes
+            stage.add_rows(rhs, nodes, (weight * factor[nodes])[:, None] * pull.rows)
+        return rhs
+
+
 @dataclass(frozen=True)
 class Objective:
     """lambda1 * D_X(P, F) + D_A(F) + lambda2 * D_Y(Y_L, F_L), for whatever views are put in."""
@@ -56,9 +86,14 @@ class Objective:
     def quadratic(self) -> bool:
         return all(view.quadratic for view in self.views)
 
-    def parts(self, F: Array) -> dict[str, float]:
-        """Each view's weighted distance, by the view's name."""
-        return {view.name: view.weight * view.distance(F) for view in self.views}
+    def parts(self, F: Array, roughness: float | None = None) -> dict[str, float]:
+        """Each view's weighted distance, by the view's name; `roughness` is tr(F' L~ F) where it is known."""
+        known = None if roughness is None else [hasattr(view, "couples_by") for view in self.views]
+        return {
+            view.name: view.weight
+            * (roughness if known and known[k] and roughness is not None else view.distance(F))
+            for k, view in enumerate(self.views)
+        }
 
     def value(self, F: Array) -> float:
         return sum(self.parts(F).values())
@@ -79,36 +114,24 @@ class Objective:
         )
         return Curvature(lower, upper, pace)
 
-    def multiplier(self, F: Array) -> Callable[[Array, Array], Array]:
-        """V, out -> H V, for quadratic views and blocks V of the shape of F.
+    def system(self, n_nodes: int) -> System | None:
+        """H F = rhs in a form made for speed, where the views allow it.
 
-        A view whose curvature bounds meet has half the Hessian diag(lower): those are added up beforehand. Of the
-        others, the first may take that diagonal along in one pass, if it has `multiply(V, diagonal, out)`.
+        Exactly one view must couple the nodes, by I - A_tilde: it has `couples_by`. The others act on each node
+        by itself, with a pull: their curvature bounds meet, and they have `pull()`.
         """
-        diagonal = np.zeros(F.shape[0])
-        others: list[View] = []
-        for view in self.views:
-            lower, upper, _ = view.curvature()
-            if np.array_equal(lower, upper):
-                diagonal += view.weight * lower
-            else:
-                others.append(view)
-        one_pass = getattr(others[0], "multiply", None) if others else None
-        parts = [(view, view.residual(np.zeros_like(F))) for view in (others[1:] if one_pass else others)]
-
-        def multiply(V: Array, out: Array) -> Array:
-            if one_pass is None:
-                np.multiply(diagonal[:, None], V, out=out)
-            else:
-                one_pass(V, diagonal, out)
-            for view, at_zero in parts:
-                part = view.residual(V)
-                part -= at_zero
-                part *= view.weight
-                out += part
-            return out
-
-        return multiply
+        coupling: list[Any] = [view for view in self.views if hasattr(view, "couples_by")]
+        others: list[Any] = [view for view in self.views if not hasattr(view, "couples_by")]
+        if len(coupling) != 1 or not all(view.quadratic and hasattr(view, "pull") for view in others):
+            return None
+        weight = coupling[0].weight
+        diagonal = np.full(n_nodes, weight)
+        for view in others:
+            diagonal += view.weight * np.asarray(view.curvature().lower)
+        pulls = [(view.weight, view.pull()) for view in others]
+        if not any(pull.nodes is None for _, pull in pulls):
+            return None
+        return System(coupling[0].couples_by, weight, diagonal, pulls)
 
     def half_hessian(self) -> Any:
         """H as a sparse matrix."""

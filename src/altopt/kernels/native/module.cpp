@@ -1,4 +1,4 @@
-// The native kernels as Python functions; arrays are checked in Python, sizes here.
+// The native kernels as Python functions; types are checked in Python, sizes here.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
@@ -6,67 +6,191 @@
 #include <optional>
 #include <stdexcept>
 
+#include "level.hpp"
+#include "rows.hpp"
+#include "select.hpp"
 #include "step.hpp"
 
 namespace nb = nanobind;
 
 namespace {
 
-enum class Level { plain, avx2, avx512 };
-
-Level best_level() {
-#ifdef HAS_X86_LEVELS
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") &&
-        __builtin_cpu_supports("avx512dq"))
-        return Level::avx512;
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-        return Level::avx2;
-#endif
-    return Level::plain;
-}
-
-const Level level = best_level();
+// float16 arrays come as their bits
+template <class T> struct stored_as {
+    using type = T;
+};
+template <> struct stored_as<half> {
+    using type = std::uint16_t;
+};
+template <class T> using Stored = typename stored_as<T>::type;
 
 template <class T> using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-template <class T> using Block = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-template <class T> using Out = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+template <class T> using OutVector = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class T> using Block = nb::ndarray<const Stored<T>, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+template <class T> using Out = nb::ndarray<Stored<T>, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
-template <class T>
-void step(Vector<std::int32_t> indptr, Vector<std::int32_t> indices, Vector<T> values, Block<T> X, Out<T> out,
-          Vector<T> scale, std::optional<Vector<T>> diagonal, std::optional<Block<T>> rest, int n_threads) {
-    const auto n_rows = std::int64_t(indptr.shape(0)) - 1;
-    const auto fits = [&](const auto &block) { return block.shape(0) == size_t(n_rows) && block.shape(1) == X.shape(1); };
-    if (n_rows < 0 || !fits(out) || indices.shape(0) != values.shape(0) ||
-        size_t(indptr.data()[n_rows]) != indices.shape(0) || scale.shape(0) != size_t(n_rows) ||
-        (diagonal && (diagonal->shape(0) != size_t(n_rows) || X.shape(0) != size_t(n_rows))) || (rest && !fits(*rest)))
-        throw std::invalid_argument("step: the shapes of the matrix and the blocks do not fit together");
-    if (static_cast<const void *>(out.data()) == static_cast<const void *>(X.data()))
-        throw std::invalid_argument("step: out must not be X");
-    if (n_rows == 0 || X.shape(1) == 0)
-        return;
-    const Csr<T> A{n_rows, std::int64_t(X.shape(0)), indptr.data(), indices.data(), values.data()};
-    const Step<T> s{X.data(),     out.data(), std::int64_t(X.shape(1)), scale.data(), diagonal ? diagonal->data() : nullptr,
-                    rest ? rest->data() : nullptr};
-    nb::gil_scoped_release release;
-    switch (level) {
-#ifdef HAS_X86_LEVELS
-    case Level::avx512: return avx512::step(A, s, n_threads);
-    case Level::avx2: return avx2::step(A, s, n_threads);
-#endif
-    default: return plain::step(A, s, n_threads);
-    }
+template <class T, class Array> auto data(const Array &array) {
+    if constexpr (std::is_same_v<T, half>)
+        return reinterpret_cast<std::conditional_t<std::is_const_v<std::remove_pointer_t<decltype(array.data())>>,
+                                                   const half *, half *>>(array.data());
+    else
+        return array.data();
+}
+template <class T, class Array> const T *data_or_null(const std::optional<Array> &array) {
+    return array ? data<T>(*array) : nullptr;
 }
 
-template <class T> void define(nb::module_ &m) {
-    m.def("step", &step<T>, nb::arg("indptr"), nb::arg("indices"), nb::arg("values"), nb::arg("X"), nb::arg("out"),
-          nb::arg("scale"), nb::arg("diagonal").none(), nb::arg("rest").none(), nb::arg("n_threads"));
+void require(bool fine, const char *what) {
+    if (!fine)
+        throw std::invalid_argument(what);
+}
+
+template <class Array> bool has(const Array &array, size_t rows, size_t columns) {
+    return array.shape(0) == rows && array.shape(1) == columns;
+}
+
+template <class T>
+double step_on(Vector<std::int64_t> indptr, Vector<std::int32_t> indices, std::optional<Vector<computed<T>>> weights,
+               Block<T> X, Out<T> out, Vector<computed<T>> scale, std::optional<Vector<computed<T>>> diagonal,
+               std::optional<Block<T>> rest, double gain, double keep, double carry,
+               std::optional<Vector<computed<T>>> norm, int n_threads) {
+    const size_t n = indptr.shape(0) - 1, width = X.shape(1);
+    const bool own = diagonal || keep != 0; // X is added row by row: it must have the matrix's rows
+    require(indptr.shape(0) > 0 && has(out, n, width) && size_t(indptr.data()[n]) == indices.shape(0) &&
+                (!weights || weights->shape(0) == indices.shape(0)) && scale.shape(0) == n &&
+                (!own || X.shape(0) == n) && (!diagonal || diagonal->shape(0) == n) && (!rest || has(*rest, n, width)) &&
+                (!norm || norm->shape(0) == n),
+            "step: the shapes of the matrix and the blocks do not fit together");
+    require(static_cast<const void *>(out.data()) != static_cast<const void *>(X.data()), "step: out must not be X");
+    if (n == 0 || width == 0)
+        return 0;
+    using C = computed<T>;
+    const Csr<T> A{std::int64_t(n), std::int64_t(X.shape(0)), indptr.data(), indices.data(), data_or_null<C>(weights)};
+    const Step<T> s{data<T>(X),
+                    data<T>(out),
+                    std::int64_t(width),
+                    scale.data(),
+                    data_or_null<C>(diagonal),
+                    data_or_null<T>(rest),
+                    C(gain),
+                    C(keep),
+                    C(carry),
+                    data_or_null<C>(norm)};
+    nb::gil_scoped_release release;
+    return AT_LEVEL(step(A, s, n_threads));
+}
+
+template <class T, class U>
+void enter_on(Block<U> in, size_t first, size_t width, Out<T> out, std::optional<Vector<std::int32_t>> order,
+              Vector<computed<T>> scale, int n_threads) {
+    const size_t n = in.shape(0);
+    require(out.shape(0) == n && out.shape(1) >= width && first + width <= in.shape(1) && scale.shape(0) == n && (!order || order->shape(0) == n),
+            "enter: the shapes do not fit together");
+    const Enter<T, U> e{std::int64_t(n), std::int64_t(width), std::int64_t(out.shape(1)), std::int64_t(in.shape(1)),
+                        in.data() + first, data<T>(out),
+                        data_or_null<std::int32_t>(order), scale.data()};
+    nb::gil_scoped_release release;
+    AT_LEVEL(enter(e, n_threads));
+}
+
+template <class T, class U>
+void leave_on(Block<T> in, Out<U> out, size_t first, size_t width, std::optional<Vector<std::int32_t>> order,
+              Vector<computed<T>> scale, int n_threads) {
+    const size_t n = in.shape(0);
+    require(out.shape(0) == n && width <= in.shape(1) && first + width <= out.shape(1) && scale.shape(0) == n && (!order || order->shape(0) == n),
+            "leave: the shapes do not fit together");
+    const Leave<T, U> l{std::int64_t(n), std::int64_t(width), std::int64_t(in.shape(1)), std::int64_t(out.shape(1)),
+                        data<T>(in), out.data() + first,
+                        data_or_null<std::int32_t>(order), scale.data()};
+    nb::gil_scoped_release release;
+    AT_LEVEL(leave(l, n_threads));
+}
+
+template <class T>
+void soften_on(Block<T> F, std::optional<Out<T>> S, OutVector<double> w, OutVector<std::int32_t> label,
+               double temperature, bool shares, int n_threads) {
+    const size_t n = F.shape(0), width = F.shape(1);
+    require(w.shape(0) == n && label.shape(0) == n && (!S || has(*S, n, width)) && width > 0,
+            "soften: the shapes do not fit together");
+    const Soften<T> s{std::int64_t(n), std::int64_t(width), F.data(), S ? S->data() : nullptr, w.data(), label.data(),
+                      temperature, shares};
+    nb::gil_scoped_release release;
+    AT_LEVEL(soften(s, n_threads));
+}
+
+template <class T>
+void advance_on(Out<T> F, Out<T> R, Block<T> D, Block<T> HD, Vector<T> alpha, Vector<T> s, Vector<T> d,
+                OutVector<double> rz, OutVector<double> norms, int n_threads) {
+    const size_t n = F.shape(0), width = F.shape(1);
+    require(has(R, n, width) && has(D, n, width) && has(HD, n, width) && alpha.shape(0) == width && s.shape(0) == n &&
+                d.shape(0) == n && rz.shape(0) == width && norms.shape(0) == 2,
+            "advance: the shapes do not fit together");
+    const Advance<T> a{std::int64_t(n), std::int64_t(width), F.data(), R.data(), D.data(), HD.data(), alpha.data(),
+                       s.data(), d.data(), rz.data(), norms.data()};
+    nb::gil_scoped_release release;
+    AT_LEVEL(advance(a, n_threads));
+}
+
+template <class T> void turn_on(Out<T> D, Block<T> R, Vector<T> s, Vector<T> beta, int n_threads) {
+    const size_t n = D.shape(0), width = D.shape(1);
+    require(has(R, n, width) && s.shape(0) == n && beta.shape(0) == width, "turn: the shapes do not fit together");
+    const Turn<T> t{std::int64_t(n), std::int64_t(width), D.data(), R.data(), s.data(), beta.data()};
+    nb::gil_scoped_release release;
+    AT_LEVEL(turn(t, n_threads));
+}
+
+template <class T> void dots_on(Block<T> A, Block<T> B, Vector<computed<T>> weights, OutVector<double> out, int n_threads) {
+    const size_t n = A.shape(0), width = A.shape(1);
+    require(has(B, n, width) && weights.shape(0) == n && out.shape(0) == width, "dots: the shapes do not fit together");
+    const Dots<T> d{std::int64_t(n), std::int64_t(width), data<T>(A), data<T>(B), weights.data(), out.data()};
+    nb::gil_scoped_release release;
+    AT_LEVEL(dots(d, n_threads));
+}
+
+std::int64_t surest_on(Vector<double> w, Vector<std::int32_t> label, Vector<bool> candidate, std::int64_t n_classes,
+                       std::int64_t most, OutVector<std::int64_t> out) {
+    const size_t n = w.shape(0);
+    require(label.shape(0) == n && candidate.shape(0) == n, "surest: the shapes do not fit together");
+    for (size_t i = 0; i < n; ++i)
+        require(label.data()[i] >= 0 && label.data()[i] < n_classes, "surest: a label is not a class");
+    nb::gil_scoped_release release;
+    const auto found =
+        surest_per_class(w.data(), label.data(), candidate.data(), std::int64_t(n), n_classes, most);
+    require(found.size() <= out.shape(0), "surest: out is too short");
+    std::copy(found.begin(), found.end(), out.data());
+    return std::int64_t(found.size());
+}
+
+template <class T> void define_step(nb::module_ &m) {
+    m.def("dots", &dots_on<T>);
+    m.def("step", &step_on<T>, nb::arg("indptr"), nb::arg("indices"), nb::arg("weights").none(), nb::arg("X"),
+          nb::arg("out"), nb::arg("scale"), nb::arg("diagonal").none(), nb::arg("rest").none(), nb::arg("gain"),
+          nb::arg("keep"), nb::arg("carry"), nb::arg("norm").none(), nb::arg("n_threads"));
+    m.def("enter", &enter_on<T, float>, nb::arg("block"), nb::arg("first"), nb::arg("width"), nb::arg("out"),
+          nb::arg("order").none(), nb::arg("scale"), nb::arg("n_threads"));
+    m.def("enter", &enter_on<T, double>, nb::arg("block"), nb::arg("first"), nb::arg("width"), nb::arg("out"),
+          nb::arg("order").none(), nb::arg("scale"), nb::arg("n_threads"));
+    m.def("leave", &leave_on<T, float>, nb::arg("block"), nb::arg("out"), nb::arg("first"), nb::arg("width"),
+          nb::arg("order").none(), nb::arg("scale"), nb::arg("n_threads"));
+    m.def("leave", &leave_on<T, double>, nb::arg("block"), nb::arg("out"), nb::arg("first"), nb::arg("width"),
+          nb::arg("order").none(), nb::arg("scale"), nb::arg("n_threads"));
+}
+
+template <class T> void define_rows(nb::module_ &m) {
+    m.def("soften", &soften_on<T>, nb::arg("F"), nb::arg("S").none(), nb::arg("w"), nb::arg("label"),
+          nb::arg("temperature"), nb::arg("shares"), nb::arg("n_threads"));
+    m.def("advance", &advance_on<T>);
+    m.def("turn", &turn_on<T>);
 }
 
 } // namespace
 
 NB_MODULE(_native, m) {
-    define<float>(m);
-    define<double>(m);
-    m.def("level",
-          [] { return level == Level::avx512 ? "avx512" : level == Level::avx2 ? "avx2" : "plain"; });
+    define_step<half>(m);
+    define_step<float>(m);
+    define_step<double>(m);
+    define_rows<float>(m);
+    define_rows<double>(m);
+    m.def("surest_per_class", &surest_on);
+    m.def("level", [] { return level == Level::avx512 ? "avx512" : level == Level::avx2 ? "avx2" : "plain"; });
 }

@@ -1,107 +1,173 @@
-// out = scale A X + diagonal X + rest, row by row: a row's sums stay in registers while its neighbours stream past.
+// One pass over a sparse matrix: a row's sums stay in registers while its neighbours stream past.
 #include "step.hpp"
 
 #include <algorithm>
-#include <cstring>
+#include <vector>
 
 namespace {
 
-constexpr std::int64_t AHEAD = 16;      // edges between asking for a row and using it
-constexpr std::int64_t MOST_KEPT = 64;  // columns that fit in registers; wider rows are summed in memory
-constexpr std::int64_t CHUNK = 512;     // rows a thread takes at a time
+constexpr std::int64_t AHEAD = 16;         // edges between asking for a row and using it
+constexpr std::int64_t ENTRIES = 8192;     // edges and rows a thread takes at a time, about
+constexpr std::int64_t LARGE = 1 << 22;    // bytes of a result that would push its own input out of the caches
 
-template <class T> inline void fetch(const Csr<T> &A, const Step<T> &s, std::int64_t e, std::int64_t end) {
-    if (e + AHEAD < end) {
-        const char *row = reinterpret_cast<const char *>(s.X + std::int64_t(A.indices[e + AHEAD]) * s.width);
-        for (std::int64_t byte = 0; byte < s.width * std::int64_t(sizeof(T)); byte += 64)
-            __builtin_prefetch(row + byte);
+// columns that fit in registers; wider rows are worked on panel by panel
+template <class T> constexpr std::int64_t PANEL = sizeof(T) == 8 ? 32 : 64;
+
+template <class T, int BLOCKS> struct Sums {
+    static constexpr std::int64_t whole = BLOCKS * 8;
+    Eight<T> value[BLOCKS] = {};
+
+    inline void add(const T *row) {
+        for (int b = 0; b < BLOCKS; ++b)
+            value[b] += load8(row + b * 8);
     }
+    inline void add(computed<T> factor, const T *row) {
+        for (int b = 0; b < BLOCKS; ++b)
+            value[b] += factor * load8(row + b * 8);
+    }
+    inline void times(computed<T> factor) {
+        for (int b = 0; b < BLOCKS; ++b)
+            value[b] *= factor;
+    }
+    // the squares of all columns in eight lanes; `mask` is zero in the columns of the last block that do not count
+    inline Eight<double> squares(const Eight<T> &mask) const {
+        Eight<T> lanes = value[BLOCKS - 1] * value[BLOCKS - 1] * mask;
+        for (int b = 0; b < BLOCKS - 1; ++b)
+            lanes += value[b] * value[b];
+        return __builtin_convertvector(lanes, Eight<double>);
+    }
+};
+
+// a row that nothing readable follows, with zeros behind it
+template <class T>
+__attribute__((noinline)) const T *alone(const T *row, std::int64_t columns, T *spare, std::int64_t whole) {
+    std::fill(std::copy(row, row + columns, spare), spare + whole, T{});
+    return spare;
 }
 
-// kept += factor * row for `whole` columns, or for `width` where a whole block would pass the end of the array
-template <class T, int WHOLE>
-inline void add(T *kept, T factor, const T *block, std::int64_t start, std::int64_t last_whole, std::int64_t width) {
-    const T *row = block + start;
-    if (__builtin_expect(start <= last_whole, 1)) {
-        for (std::int64_t k = 0; k < WHOLE; ++k)
-            kept[k] += factor * row[k];
-    } else {
-        for (std::int64_t k = 0; k < width; ++k)
-            kept[k] += factor * row[k];
-    }
-}
-
-// BLOCKS * 8 >= width > (BLOCKS - 1) * 8. Whole blocks are read: what lies past a row's end is the next row, summed
-// into columns that are never stored. Only at the end of X, where nothing follows, is the row read exactly.
-template <class T, int BLOCKS>
-void rows_kept(const Csr<T> &A, const Step<T> &s, std::int64_t from, std::int64_t to) {
-    constexpr std::int64_t whole = BLOCKS * 8;
-    const std::int64_t last_edge = A.indptr[A.n_rows];
-    const std::int64_t last_of_X = A.n_columns * s.width - whole, last_of_rest = A.n_rows * s.width - whole;
+// rows from..to of `columns` columns that begin at column `first`; BLOCKS * 8 >= columns > (BLOCKS - 1) * 8
+template <class T, int BLOCKS, bool WEIGHTED>
+double panel(const Csr<T> &A, const Step<T> &s, std::int64_t first, std::int64_t columns, std::int64_t from,
+             std::int64_t to, bool stream) {
+    using Row = Sums<T, BLOCKS>;
+    const std::int64_t last_edge = A.indptr[A.n_rows] - 1;
+    // the last position at which a whole row may be read, in X and in blocks of n_rows rows
+    const std::int64_t last_of_X = A.n_columns * s.width - Row::whole, last_of_out = A.n_rows * s.width - Row::whole;
+    T spare[Row::whole];
+    const auto at = [&](const T *block, std::int64_t place, std::int64_t last) {
+        return __builtin_expect(place <= last, 1) ? block + place : alone(block + place, columns, spare, Row::whole);
+    };
+    Eight<T> mask;
+    for (int k = 0; k < 8; ++k)
+        mask[k] = (BLOCKS - 1) * 8 + k < columns;
+    Eight<double> lanes = {};
     for (std::int64_t i = from; i < to; ++i) {
-        T kept[whole] = {};
+        Row row;
         for (std::int64_t e = A.indptr[i]; e < A.indptr[i + 1]; ++e) {
-            fetch(A, s, e, last_edge);
-            add<T, whole>(kept, A.values[e], s.X, std::int64_t(A.indices[e]) * s.width, last_of_X, s.width);
+            const T *soon = s.X + std::int64_t(A.indices[std::min(e + AHEAD, last_edge)]) * s.width + first;
+            for (std::int64_t byte = 0; byte < Row::whole * std::int64_t(sizeof(T)); byte += 64)
+                __builtin_prefetch(reinterpret_cast<const char *>(soon) + byte);
+            const T *neighbour = at(s.X, std::int64_t(A.indices[e]) * s.width + first, last_of_X);
+            if constexpr (WEIGHTED)
+                row.add(A.weights[e], neighbour);
+            else
+                row.add(neighbour);
         }
-        for (std::int64_t k = 0; k < whole; ++k)
-            kept[k] *= s.scale[i];
+        const std::int64_t place = i * s.width + first;
+        row.times(s.scale[i]);
         if (s.diagonal)
-            add<T, whole>(kept, s.diagonal[i], s.X, i * s.width, last_of_X, s.width);
+            row.add(s.diagonal[i], at(s.X, place, last_of_X));
         if (s.rest)
-            add<T, whole>(kept, T(1), s.rest, i * s.width, last_of_rest, s.width);
-        std::memcpy(s.out + i * s.width, kept, s.width * sizeof(T));
+            row.add(at(s.rest, place, last_of_out));
+        if (s.norm)
+            lanes += double(s.norm[i]) * row.squares(mask);
+        if (s.gain != 1)
+            row.times(s.gain);
+        if (s.keep != 0)
+            row.add(s.keep, at(s.X, place, last_of_X));
+        if (s.carry != 0)
+            row.add(s.carry, at(s.out, place, last_of_out));
+        T *out = s.out + place;
+        if (stream) {
+            for (int b = 0; b < BLOCKS; ++b)
+                stream8(row.value[b], out + b * 8);
+        } else if (columns == Row::whole) {
+            for (int b = 0; b < BLOCKS; ++b)
+                store8(row.value[b], out + b * 8);
+        } else {
+            T whole[Row::whole];
+            for (int b = 0; b < BLOCKS; ++b)
+                store8(row.value[b], whole + b * 8);
+            std::copy(whole, whole + columns, out);
+        }
+    }
+    double total = 0;
+    for (int k = 0; k < 8; ++k)
+        total += lanes[k];
+    return total;
+}
+
+template <class T>
+using Panel = double (*)(const Csr<T> &, const Step<T> &, std::int64_t, std::int64_t, std::int64_t, std::int64_t, bool);
+
+template <class T, bool WEIGHTED> Panel<T> panel_for(std::int64_t columns) {
+    static constexpr Panel<T> narrow[] = {panel<T, 1, WEIGHTED>, panel<T, 2, WEIGHTED>, panel<T, 3, WEIGHTED>,
+                                          panel<T, 4, WEIGHTED>};
+    if constexpr (sizeof(T) == 8) {
+        return narrow[(columns - 1) / 8];
+    } else {
+        static constexpr Panel<T> wide[] = {panel<T, 5, WEIGHTED>, panel<T, 6, WEIGHTED>, panel<T, 7, WEIGHTED>,
+                                            panel<T, 8, WEIGHTED>};
+        const std::int64_t blocks = (columns - 1) / 8;
+        return blocks < 4 ? narrow[blocks] : wide[blocks - 4];
     }
 }
 
-template <class T> void rows_wide(const Csr<T> &A, const Step<T> &s, std::int64_t from, std::int64_t to) {
-    const std::int64_t last_edge = A.indptr[A.n_rows];
-    for (std::int64_t i = from; i < to; ++i) {
-        T *__restrict sum = s.out + i * s.width;
-        std::fill(sum, sum + s.width, T(0));
-        for (std::int64_t e = A.indptr[i]; e < A.indptr[i + 1]; ++e) {
-            fetch(A, s, e, last_edge);
-            const T *__restrict row = s.X + std::int64_t(A.indices[e]) * s.width;
-            const T a = A.values[e];
-            for (std::int64_t k = 0; k < s.width; ++k)
-                sum[k] += a * row[k];
+// bounds of chunks of rows with about as many entries each, so that no thread waits for a heavy one
+std::vector<std::int64_t> chunks_of(const std::int64_t *indptr, std::int64_t n_rows) {
+    std::vector<std::int64_t> bounds{0};
+    while (bounds.back() < n_rows) {
+        const std::int64_t from = bounds.back(), target = indptr[from] + from + ENTRIES;
+        std::int64_t low = from + 1, high = std::min(n_rows, from + ENTRIES);
+        while (low < high) { // the first row whose end passes the target
+            const std::int64_t middle = (low + high) / 2;
+            if (indptr[middle] + middle < target)
+                low = middle + 1;
+            else
+                high = middle;
         }
-        const T scale = s.scale[i];
-        for (std::int64_t k = 0; k < s.width; ++k)
-            sum[k] *= scale;
-        if (s.diagonal) {
-            const T diagonal = s.diagonal[i];
-            const T *__restrict own = s.X + i * s.width;
-            for (std::int64_t k = 0; k < s.width; ++k)
-                sum[k] += diagonal * own[k];
-        }
-        if (s.rest) {
-            const T *__restrict rest = s.rest + i * s.width;
-            for (std::int64_t k = 0; k < s.width; ++k)
-                sum[k] += rest[k];
-        }
+        bounds.push_back(low);
     }
+    return bounds;
 }
 
-template <class T> using Rows = void (*)(const Csr<T> &, const Step<T> &, std::int64_t, std::int64_t);
-
-template <class T> Rows<T> rows_for(std::int64_t width) {
-    static constexpr Rows<T> kept[] = {rows_kept<T, 1>, rows_kept<T, 2>, rows_kept<T, 3>, rows_kept<T, 4>,
-                                       rows_kept<T, 5>, rows_kept<T, 6>, rows_kept<T, 7>, rows_kept<T, 8>};
-    return width <= MOST_KEPT ? kept[(width - 1) / 8] : rows_wide<T>;
-}
-
-template <class T> void run(const Csr<T> &A, const Step<T> &s, int n_threads) {
-    const Rows<T> rows = rows_for<T>(s.width);
-    const std::int64_t n_chunks = (A.n_rows + CHUNK - 1) / CHUNK;
+template <class T> double run(const Csr<T> &A, const Step<T> &s, int n_threads) {
+    const auto bounds = chunks_of(A.indptr, A.n_rows);
+    const std::int64_t n_chunks = std::int64_t(bounds.size()) - 1;
+    const std::int64_t n_panels = (s.width + PANEL<T> - 1) / PANEL<T>;
+    // panels of even width, in whole blocks of eight
+    const std::int64_t even = (s.width + n_panels * 8 - 1) / (n_panels * 8) * 8;
+    // a result that carries its old self along is in the caches anyway
+    const bool stream = s.width % 8 == 0 && s.carry == 0 && reinterpret_cast<std::uintptr_t>(s.out) % 16 == 0 &&
+                        A.n_rows * s.width * std::int64_t(sizeof(T)) > LARGE;
+    std::vector<double> totals(n_chunks, 0.0); // added up in order: the same bits on any number of threads
 #pragma omp parallel for schedule(dynamic) num_threads(n_threads) if (n_threads > 1)
     for (std::int64_t chunk = 0; chunk < n_chunks; ++chunk)
-        rows(A, s, chunk * CHUNK, std::min(A.n_rows, (chunk + 1) * CHUNK));
+        for (std::int64_t first = 0; first < s.width; first += even) {
+            const std::int64_t columns = std::min(even, s.width - first);
+            const Panel<T> rows = A.weights ? panel_for<T, true>(columns) : panel_for<T, false>(columns);
+            totals[chunk] += rows(A, s, first, columns, bounds[chunk], bounds[chunk + 1], stream);
+        }
+    double total = 0;
+    for (const double part : totals)
+        total += part;
+    return total;
 }
 
 } // namespace
 
 namespace LEVEL {
-void step(const Csr<float> &A, const Step<float> &s, int n_threads) { run(A, s, n_threads); }
-void step(const Csr<double> &A, const Step<double> &s, int n_threads) { run(A, s, n_threads); }
+#define DEFINE_STEP(T)                                                                                           \
+    double step(const Csr<T> &A, const Step<T> &s, int n_threads) { return run(A, s, n_threads); }
+FOR_STORED(DEFINE_STEP)
 } // namespace LEVEL

@@ -2,28 +2,34 @@
 #pragma once
 #include <cstdint>
 
+#include "numbers.hpp"
+
 template <class T> struct Csr {
     std::int64_t n_rows;
     std::int64_t n_columns;
-    const std::int32_t *indptr;
+    const std::int64_t *indptr;
     const std::int32_t *indices;
-    const T *values;
+    const computed<T> *weights; // null: every entry is one
 };
 
-// out_i = scale_i * sum_j a_ij X_j + diagonal_i * X_i + rest_i; diagonal and rest may be null: then they are zero
+// inner_i = scale_i * sum_j a_ij X_j + diagonal_i * X_i + rest_i
+// out_i   = gain * inner_i + keep * X_i + carry * out_i
+// diagonal and rest may be null: then they are zero
 template <class T> struct Step {
     const T *X;
     T *out;
     std::int64_t width;
-    const T *scale;
-    const T *diagonal;
+    const computed<T> *scale;
+    const computed<T> *diagonal;
     const T *rest;
+    computed<T> gain, keep, carry;
+    const computed<T> *norm; // the sum over i of norm_i ||inner_i||^2 is returned; null: 0
 };
 
+#define DECLARE_STEP(T) double step(const Csr<T> &A, const Step<T> &s, int n_threads);
 #define DECLARE_LEVEL(level)                                                                                     \
     namespace level {                                                                                            \
-    void step(const Csr<float> &A, const Step<float> &s, int n_threads);                                         \
-    void step(const Csr<double> &A, const Step<double> &s, int n_threads);                                       \
+    FOR_STORED(DECLARE_STEP)                                                                                     \
     }
 
 DECLARE_LEVEL(plain)

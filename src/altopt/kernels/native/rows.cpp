@@ -1,0 +1,204 @@
+// Row by row, in chunks of fixed size: sums are added up in the order of the chunks, whoever computed them.
+#include "rows.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace {
+
+constexpr std::int64_t CHUNK = 2048; // rows a thread takes at a time
+
+template <class Work> void in_chunks(std::int64_t n_rows, int n_threads, const Work &work) {
+    const std::int64_t n_chunks = (n_rows + CHUNK - 1) / CHUNK;
+#pragma omp parallel for schedule(dynamic) num_threads(n_threads) if (n_threads > 1)
+    for (std::int64_t chunk = 0; chunk < n_chunks; ++chunk)
+        work(chunk, chunk * CHUNK, std::min(n_rows, (chunk + 1) * CHUNK));
+}
+
+// `sums` numbers from each chunk, added up
+template <class Work>
+void summed(std::int64_t n_rows, std::int64_t sums, int n_threads, double *out, const Work &work) {
+    const std::int64_t n_chunks = (n_rows + CHUNK - 1) / CHUNK;
+    std::vector<double> parts(n_chunks * sums, 0.0);
+    in_chunks(n_rows, n_threads, [&](std::int64_t chunk, std::int64_t from, std::int64_t to) {
+        work(parts.data() + chunk * sums, from, to);
+    });
+    std::fill(out, out + sums, 0.0);
+    for (std::int64_t chunk = 0; chunk < n_chunks; ++chunk)
+        for (std::int64_t k = 0; k < sums; ++k)
+            out[k] += parts[chunk * sums + k];
+}
+
+template <class T, class U> void enter_rows(const Enter<T, U> &e, int n_threads) {
+    using C = computed<T>;
+    in_chunks(e.n_rows, n_threads, [&](std::int64_t, std::int64_t from, std::int64_t to) {
+        for (std::int64_t k = from; k < to; ++k) {
+            const U *in = e.in + (e.order ? std::int64_t(e.order[k]) : k) * e.stride;
+            T *out = e.out + k * e.padded;
+            const C scale = e.scale[k];
+            for (std::int64_t j = 0; j < e.width; ++j)
+                narrow(C(scale * C(in[j])), out[j]);
+            for (std::int64_t j = e.width; j < e.padded; ++j)
+                narrow(C(0), out[j]);
+        }
+    });
+}
+
+template <class T, class U> void leave_rows(const Leave<T, U> &l, int n_threads) {
+    using C = computed<T>;
+    in_chunks(l.n_rows, n_threads, [&](std::int64_t, std::int64_t from, std::int64_t to) {
+        for (std::int64_t k = from; k < to; ++k) {
+            const T *in = l.in + k * l.padded;
+            U *out = l.out + (l.order ? std::int64_t(l.order[k]) : k) * l.stride;
+            const C scale = l.scale[k];
+            for (std::int64_t j = 0; j < l.width; ++j)
+                out[j] = U(C(scale * widen(in[j])));
+        }
+    });
+}
+
+template <class T> constexpr T LOWEST = sizeof(T) == 4 ? T(-87) : T(-700); // below it e^x is as good as nothing
+
+// e^x for LOWEST <= x <= 0 in plain arithmetic, which compilers vectorise: 2^n p(r), x = n log 2 + r, |r| <= log(2) / 2
+inline float exp_below(float x) {
+    const float n = float(int(x * 1.44269504f - 0.5f));
+    const float r = (x - n * 0.693359375f) + n * 2.12194440e-4f;
+    float p = 1.9875691500e-4f;
+    p = p * r + 1.3981999507e-3f;
+    p = p * r + 8.3334519073e-3f;
+    p = p * r + 4.1665795894e-2f;
+    p = p * r + 1.6666665459e-1f;
+    p = p * r + 5.0000001201e-1f;
+    p = p * r * r + r + 1.0f;
+    const std::int32_t bits = (std::int32_t(n) + 127) << 23;
+    float power;
+    std::memcpy(&power, &bits, 4);
+    return p * power;
+}
+inline double exp_below(double x) { return std::exp(x); }
+
+template <class T> void soften_rows(const Soften<T> &s, int n_threads) {
+    const double log_c = std::log(double(s.width));
+    in_chunks(s.n_rows, n_threads, [&](std::int64_t, std::int64_t from, std::int64_t to) {
+        std::vector<T> x(s.width), e(s.width);
+        for (std::int64_t i = from; i < to; ++i) {
+            const T *F = s.F + i * s.width;
+            std::int64_t top = 0;
+            for (std::int64_t k = 1; k < s.width; ++k)
+                top = F[k] > F[top] ? k : top;
+            T unit = T(1 / s.temperature);
+            bool empty = false;
+            if (s.shares) {
+                T total = 0;
+#pragma omp simd reduction(+ : total)
+                for (std::int64_t k = 0; k < s.width; ++k)
+                    total += std::max(F[k], T(0));
+                empty = !(total > 0);
+                unit = empty ? T(0) : T(1 / (s.temperature * double(total)));
+                const T highest = std::max(F[top], T(0));
+                for (std::int64_t k = 0; k < s.width; ++k)
+                    x[k] = std::max((std::max(F[k], T(0)) - highest) * unit, LOWEST<T>);
+            } else {
+                for (std::int64_t k = 0; k < s.width; ++k)
+                    x[k] = std::max((F[k] - F[top]) * unit, LOWEST<T>);
+            }
+            T sum = 0, weighted = 0;
+            for (std::int64_t k = 0; k < s.width; ++k)
+                e[k] = exp_below(x[k]);
+#pragma omp simd reduction(+ : sum, weighted)
+            for (std::int64_t k = 0; k < s.width; ++k) {
+                sum += e[k];
+                weighted += e[k] * x[k];
+            }
+            if (s.S)
+                for (std::int64_t k = 0; k < s.width; ++k)
+                    s.S[i * s.width + k] = e[k] / sum;
+            // H = log sum e^x - sum S x
+            const double entropy = std::log(double(sum)) - double(weighted) / double(sum);
+            s.w[i] = std::min(1.0, std::max(0.0, 1 - entropy / log_c));
+            s.label[i] = empty ? 0 : std::int32_t(top);
+        }
+    });
+}
+
+template <class T> void advance_rows(const Advance<T> &a, int n_threads) {
+    std::vector<double> sums(a.width + 2);
+    summed(a.n_rows, a.width + 2, n_threads, sums.data(), [&](double *part, std::int64_t from, std::int64_t to) {
+        std::vector<double> rz(a.width, 0.0);
+        double rr = 0, ff = 0;
+        for (std::int64_t i = from; i < to; ++i) {
+            T *__restrict F = a.F + i * a.width, *__restrict R = a.R + i * a.width;
+            const T *__restrict D = a.D + i * a.width, *__restrict HD = a.HD + i * a.width;
+            T r2 = 0, f2 = 0;
+            for (std::int64_t k = 0; k < a.width; ++k) {
+                F[k] += a.alpha[k] * D[k];
+                R[k] -= a.alpha[k] * HD[k];
+            }
+#pragma omp simd reduction(+ : r2, f2)
+            for (std::int64_t k = 0; k < a.width; ++k) {
+                r2 += R[k] * R[k];
+                f2 += F[k] * F[k];
+            }
+            const T s = a.s[i];
+            for (std::int64_t k = 0; k < a.width; ++k)
+                rz[k] += double(s * R[k] * R[k]);
+            rr += double(a.d[i]) * double(r2);
+            ff += double(a.d[i]) * double(f2);
+        }
+        std::copy(rz.begin(), rz.end(), part);
+        part[a.width] = rr;
+        part[a.width + 1] = ff;
+    });
+    std::copy(sums.begin(), sums.begin() + a.width, a.rz);
+    a.norms[0] = sums[a.width];
+    a.norms[1] = sums[a.width + 1];
+}
+
+template <class T> void turn_rows(const Turn<T> &t, int n_threads) {
+    in_chunks(t.n_rows, n_threads, [&](std::int64_t, std::int64_t from, std::int64_t to) {
+        for (std::int64_t i = from; i < to; ++i) {
+            T *__restrict D = t.D + i * t.width;
+            const T *__restrict R = t.R + i * t.width;
+            const T s = t.s[i];
+            for (std::int64_t k = 0; k < t.width; ++k)
+                D[k] = s * R[k] + t.beta[k] * D[k];
+        }
+    });
+}
+
+template <class T> void dots_rows(const Dots<T> &d, int n_threads) {
+    summed(d.n_rows, d.width, n_threads, d.out, [&](double *part, std::int64_t from, std::int64_t to) {
+        for (std::int64_t i = from; i < to; ++i) {
+            const T *A = d.A + i * d.width, *B = d.B + i * d.width;
+            const computed<T> weight = d.d[i];
+            std::int64_t k = 0;
+            for (; k + 8 <= d.width; k += 8) {
+                const Eight<double> product =
+                    __builtin_convertvector(weight * load8(A + k) * load8(B + k), Eight<double>);
+                for (int j = 0; j < 8; ++j)
+                    part[k + j] += product[j];
+            }
+            for (; k < d.width; ++k)
+                part[k] += double(weight * widen(A[k]) * widen(B[k]));
+        }
+    });
+}
+
+} // namespace
+
+namespace LEVEL {
+#define DEFINE_MOVES(T, U)                                                                                       \
+    void enter(const Enter<T, U> &e, int n_threads) { enter_rows(e, n_threads); }                                \
+    void leave(const Leave<T, U> &l, int n_threads) { leave_rows(l, n_threads); }
+#define DEFINE_ROWS(T)                                                                                           \
+    void soften(const Soften<T> &s, int n_threads) { soften_rows(s, n_threads); }                                \
+    void advance(const Advance<T> &a, int n_threads) { advance_rows(a, n_threads); }                             \
+    void turn(const Turn<T> &t, int n_threads) { turn_rows(t, n_threads); }
+#define DEFINE_DOTS(T)                                                                                           \
+    void dots(const Dots<T> &d, int n_threads) { dots_rows(d, n_threads); }
+FOR_LAID_OUT(DEFINE_MOVES)
+DEFINE_ROWS(float)
+DEFINE_ROWS(double)
+FOR_STORED(DEFINE_DOTS)
+} // namespace LEVEL

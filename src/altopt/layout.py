@@ -1,0 +1,71 @@
+"""How a graph is stored while many steps are taken on it: in which order, and scaled so that edges need no values."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from altopt.arrays import Array
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The adjacency A in the order of the layout, for blocks G = D^-1/2 F.
+
+    D^-1/2 A_tilde F = D^-1 A G: in these coordinates an unweighted graph needs no values, only who is tied to whom.
+    Row k of a block belongs to node order[k]; a node without edges has the degree 1 here, so that nothing is
+    divided by zero, and its row of A is empty all the same.
+    """
+
+    indptr: Array  # int64
+    indices: Array  # int32
+    weights: Array | None  # float64; None where every edge weighs one
+    degrees: Array  # float64, in the order of the layout
+    order: Array | None  # int32; None keeps the nodes as they came
+
+    @property
+    def n_nodes(self) -> int:
+        return len(self.degrees)
+
+    def vector(self, values: Array | float, dtype: Any = np.float64) -> Array:
+        """One number for each node, in the order of the layout."""
+        values = np.broadcast_to(np.asarray(values, dtype=dtype), self.n_nodes)
+        return np.ascontiguousarray(values if self.order is None else values[self.order])
+
+    def rows(self, nodes: Array) -> Array:
+        """The rows of nodes."""
+        return nodes if self.order is None else self._place[nodes]
+
+    @property
+    def _place(self) -> Array:
+        assert self.order is not None
+        place = np.empty_like(self.order)
+        place[self.order] = np.arange(self.n_nodes, dtype=self.order.dtype)
+        return place
+
+
+def lay_out(adjacency: Any, degrees: Array, order: Array | None = None) -> Layout:
+    """The layout of a symmetric CSR matrix, its nodes in `order`."""
+    A = adjacency
+    weights = None if unweighted(A) else np.asarray(A.data, dtype=np.float64)
+    degrees = np.where(degrees > 0, degrees, 1.0)
+    indptr, indices = A.indptr.astype(np.int64, copy=False), A.indices.astype(np.int32, copy=False)
+    if order is None:
+        return Layout(indptr, indices, weights, degrees, None)
+    place = np.empty(len(order), dtype=np.int32)
+    place[order] = np.arange(len(order), dtype=np.int32)
+    counts = np.diff(indptr)[order]
+    moved = np.concatenate([[0], np.cumsum(counts)])
+    # entry e of row k came from entry starts[order[k]] + (e - moved[k])
+    came_from = np.arange(len(indices)) + np.repeat(indptr[:-1][order] - moved[:-1], counts)
+    return Layout(
+        moved,
+        place[indices[came_from]],
+        None if weights is None else weights[came_from],
+        degrees[order],
+        order.astype(np.int32),
+    )
+
+
+def unweighted(adjacency: Any) -> bool:
+    return bool(np.all(adjacency.data == 1))

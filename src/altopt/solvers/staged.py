@@ -1,0 +1,73 @@
+"""A linear system in the form made for speed: F stays in a stage's blocks from the first step to the last."""
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from altopt.arrays import Array
+from altopt.errors import InputError
+from altopt.kernels.choose import stage
+from altopt.solvers.solver import Solution, certain
+from altopt.views.view import Objective, System
+
+STORAGES = ("float16", "float32", "float64")
+
+
+class Staged:
+    """H F = rhs on a stage. A step moves along S^-1 r  with  r = rhs - H F  and S = diag(pace)."""
+
+    def __init__(
+        self, system: System, objective: Objective, F: Array, pace: Array, storage: str | None
+    ) -> None:
+        if storage is not None and storage not in STORAGES:
+            raise InputError(f"storage must be one of {', '.join(STORAGES)} or None, but is {storage!r}.")
+        self.system, self.pace, self.shape = system, pace, F.shape
+        self.dtype = F.dtype if F.dtype in (np.float32, np.float64) else np.dtype(np.float64)
+        self.stage = stage(system.A_tilde, F.shape[1], storage or self.dtype)
+        self.floor = float(np.min(objective.curvature(F.shape[0]).lower))
+        self.scale = self.stage.vector(system.coupling / pace)
+        self.diagonal = self.stage.vector(-system.diagonal / pace)
+        self.rest = system.enter_rhs(self.stage, 1.0 / pace)
+        self.norm = self.stage.vector(pace**2)
+
+    def step(self, X: Any, out: Any, gain: float, keep: float, carry: float = 0.0) -> float:
+        """out <- gain S^-1 r(X) + keep X + carry out; ||r(X)||."""
+        square = self.stage.step(
+            X, out, self.scale, self.diagonal, self.rest, gain=gain, keep=keep, carry=carry, norm=self.norm
+        )
+        return float(np.sqrt(square))
+
+    @cached_property
+    def _size_of_rhs(self) -> float:
+        return float(np.sqrt(self.stage.dots(self.rest, self.rest, self.norm).sum()))
+
+    def close_enough(self, residual: float, X: Any, rtol: float) -> bool:
+        """Whether ||F - F*|| <= rtol ||F*|| is certain (without a bound: whether ||r|| <= rtol ||rhs||)."""
+        if self.floor <= 0:
+            return residual <= rtol * self._size_of_rhs
+        # ||F*|| <= ||rhs|| / floor: most answers are no, and need no pass over F
+        if residual > rtol * self._size_of_rhs:
+            return False
+        return certain(residual, self.floor, np.sqrt(self.stage.dots(X, X).sum()), rtol)
+
+    def conclude(self, X: Any, spare: Any, n_products: int, reason: str, converged: bool = True) -> Solution:
+        """The Solution at X, its residual measured afresh; `spare` is used up."""
+        residual = self.step(X, spare, gain=1.0, keep=0.0)
+        return Solution(
+            self.stage.leave(X, np.empty(self.shape, dtype=self.dtype)),
+            n_products + 1,
+            residual,
+            residual / self.floor if self.floor > 0 else None,
+            converged,
+            reason,
+            self._roughness(X, spare),
+            self.stage.description,
+        )
+
+    def _roughness(self, X: Any, moved: Any) -> float:
+        """tr(F' L~ F), from moved = S^-1 (rhs - H F) and H = diag(diagonal - coupling) + coupling L~."""
+        pace = self.stage.vector(self.pace)
+        own = self.stage.vector(self.system.diagonal - self.system.coupling)
+        of_H = self.stage.dots(X, self.rest, pace).sum() - self.stage.dots(X, moved, pace).sum()
+        return float((of_H - self.stage.dots(X, X, own).sum()) / self.system.coupling)

@@ -1,0 +1,71 @@
+"""Softmax with certainty in one pass, and the choice of the surest nodes: each kernel against its plain twin."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from altopt.arrays import certainty, shares, softmax
+from altopt.kernels import choose, reference
+
+native = pytest.mark.skipif(choose._native is None, reason="the native kernels were not built")
+
+
+@native
+@settings(max_examples=100, deadline=None)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    n=st.integers(0, 60),
+    width=st.integers(2, 200),
+    temperature=st.sampled_from([0.01, 0.1, 1.0, 30.0]),
+    of_shares=st.booleans(),
+    dtype=st.sampled_from([np.float32, np.float64]),
+)
+def test_softmax_and_certainty_in_one_pass(seed, n, width, temperature, of_shares, dtype):
+    rng = np.random.default_rng(seed)
+    F = (rng.normal(size=(n, width)) * rng.choice([0.01, 1, 100], size=(n, 1))).astype(dtype)
+    F[: n // 10] = -1.0  # rows without any share
+    truth = softmax((shares(F) if of_shares else F).astype(float), temperature)
+    S, w, label = choose.soften(F, temperature, of_shares=of_shares)
+    close = 1e-12 if dtype == np.float64 else 3e-5
+    assert S.dtype == dtype
+    assert_allclose(S, truth, atol=close, rtol=100 * close)
+    assert_allclose(S.sum(axis=1), 1.0, atol=1e-5 if dtype == np.float32 else 1e-12)
+    assert_allclose(w, certainty(truth), atol=10 * close)
+    # the label is a largest entry, the first where they are level
+    assert_allclose(truth[np.arange(n), label], truth.max(axis=1, initial=0), atol=close)
+    _, w_alone, label_alone = choose.soften(F, temperature, of_shares=of_shares, keep=False)
+    assert_array_equal(w, w_alone)
+    assert_array_equal(label, label_alone)
+
+
+@native
+def test_scores_too_large_for_exp_stay_finite():
+    S, w, _ = choose.soften(np.array([[1e30, 0.0, -1e30]], dtype=np.float32), 0.1, of_shares=False)
+    assert_allclose(S, [[1.0, 0.0, 0.0]], atol=1e-30)
+    assert_allclose(w, 1.0)
+
+
+@native
+@settings(max_examples=100, deadline=None)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    n=st.integers(0, 200),
+    n_classes=st.integers(1, 8),
+    most=st.integers(0, 30),
+    level=st.booleans(),
+)
+def test_the_surest_of_each_class_with_ties(seed, n, n_classes, most, level):
+    rng = np.random.default_rng(seed)
+    w = rng.integers(0, 4, n) / 4 if level else rng.random(n)
+    label = rng.integers(0, n_classes, n).astype(np.int32)
+    candidates = rng.random(n) < 0.7
+    found = choose.surest_per_class(w, label, candidates, n_classes, most)
+    assert_array_equal(found, reference.surest_per_class(w, label, candidates, most))
+
+
+@native
+def test_a_label_that_is_no_class_is_refused():
+    with pytest.raises(ValueError, match="not a class"):
+        choose.surest_per_class(np.ones(2), np.array([0, 5]), np.ones(2, dtype=bool), 2, 1)
