@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from altopt.arrays import Array
+from altopt.threads import kernel_threads
 
 
 @dataclass(frozen=True)
@@ -34,37 +35,37 @@ class Layout:
 
     def rows(self, nodes: Array) -> Array:
         """The rows of nodes."""
-        return nodes if self.order is None else self._place[nodes]
-
-    @property
-    def _place(self) -> Array:
-        assert self.order is not None
-        place = np.empty_like(self.order)
-        place[self.order] = np.arange(self.n_nodes, dtype=self.order.dtype)
-        return place
+        return nodes if self.order is None else inverse(self.order)[nodes]
 
 
-def lay_out(adjacency: Any, degrees: Array, order: Array | None = None) -> Layout:
-    """The layout of a symmetric CSR matrix, its nodes in `order`."""
+def lay_out(adjacency: Any, degrees: Array, order: Array | None = None, native: Any = None) -> Layout:
+    """The layout of a symmetric CSR matrix, its nodes in `order`; `native` renumbers where it is there."""
     A = adjacency
     weights = None if unweighted(A) else np.asarray(A.data, dtype=np.float64)
     degrees = np.where(degrees > 0, degrees, 1.0)
     indptr, indices = A.indptr.astype(np.int64, copy=False), A.indices.astype(np.int32, copy=False)
     if order is None:
         return Layout(indptr, indices, weights, degrees, None)
-    place = np.empty(len(order), dtype=np.int32)
-    place[order] = np.arange(len(order), dtype=np.int32)
+    order = order.astype(np.int32)
+    place = inverse(order)
     counts = np.diff(indptr)[order]
     moved = np.concatenate([[0], np.cumsum(counts)])
-    # entry e of row k came from entry starts[order[k]] + (e - moved[k])
-    came_from = np.arange(len(indices)) + np.repeat(indptr[:-1][order] - moved[:-1], counts)
-    return Layout(
-        moved,
-        place[indices[came_from]],
-        None if weights is None else weights[came_from],
-        degrees[order],
-        order.astype(np.int32),
-    )
+    if native is None:
+        # entry e of row k came from entry indptr[order[k]] + (e - moved[k])
+        came_from = np.arange(len(indices)) + np.repeat(indptr[:-1][order] - moved[:-1], counts)
+        indices, weights = place[indices[came_from]], None if weights is None else weights[came_from]
+    else:
+        to, to_weights = np.empty_like(indices), None if weights is None else np.empty_like(weights)
+        native.renumber(indptr, indices, weights, order, place, moved, to, to_weights, kernel_threads())
+        indices, weights = to, to_weights
+    return Layout(moved, indices, weights, degrees[order], order)
+
+
+def inverse(order: Array) -> Array:
+    """Where each node lies in an order."""
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order), dtype=order.dtype)
+    return place
 
 
 def unweighted(adjacency: Any) -> bool:

@@ -7,9 +7,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from altopt.arrays import Array
-from altopt.kernels.choose import step
+from altopt.kernels.choose import serving, step
 from altopt.layout import Layout, lay_out
-from altopt.ordering import community_order
+from altopt.ordering import community_order, order_for, too_large
 
 
 class NormalizedAdjacency:
@@ -33,6 +33,8 @@ class NormalizedAdjacency:
         self.degrees: Array = np.asarray(A.sum(axis=1, dtype=np.float64)).ravel()
         self._single: Any = None
         self._layouts: dict[bool, Layout] = {}
+        self._order: Array | None = None
+        self._tried = False
 
     @cached_property
     def matrix(self) -> Any:
@@ -45,12 +47,20 @@ class NormalizedAdjacency:
         data = A.data * (scale[rows] * scale[A.indices])
         return sp.csr_array((data, A.indices, A.indptr), shape=A.shape)
 
-    def layout(self, ordered: bool = False) -> Layout:
-        """How the graph is stored for many steps; made once."""
+    def layout(self, ordered: bool) -> Layout:
+        """How the graph is stored for many steps, as its nodes came or in an order made for caches; made once."""
         if ordered not in self._layouts:
-            order = community_order(self.adjacency) if ordered else None
-            self._layouts[ordered] = lay_out(self.adjacency, self.degrees, order)
+            order = None
+            if ordered:
+                order = self._order if self._order is not None else community_order(self.adjacency, serving())
+            self._layouts[ordered] = lay_out(self.adjacency, self.degrees, order, serving())
         return self._layouts[ordered]
+
+    def layout_for(self, row_bytes: int) -> Layout:
+        """The layout for blocks with rows of `row_bytes`: in an order of its own where that pays."""
+        if self._order is None and not self._tried and too_large(self.n_nodes, row_bytes):
+            self._order, self._tried = order_for(self.adjacency, row_bytes, serving()), True
+        return self.layout(self._order is not None)
 
     @property
     def n_nodes(self) -> int:

@@ -64,10 +64,11 @@ def description() -> str:
 
 
 def stage(
-    A_tilde: "NormalizedAdjacency", width: int, dtype: Any = np.float32, *, ordered: bool = False
+    A_tilde: "NormalizedAdjacency", width: int, dtype: Any = np.float32, *, ordered: bool | None = None
 ) -> Stage:
-    """Where blocks of `width` columns are worked on with A_tilde, stored as `dtype`."""
-    layout = A_tilde.layout(ordered)
+    """Where blocks of `width` columns are worked on with A_tilde, stored as `dtype`; ordered=None: where it pays."""
+    row_bytes = width * np.dtype(dtype).itemsize
+    layout = A_tilde.layout_for(row_bytes) if ordered is None else A_tilde.layout(ordered)
     if asked().startswith("torch"):
         from altopt.kernels.torch import TorchStage
 

@@ -32,7 +32,7 @@ class TorchStage:
         self._order = slice(None) if layout.order is None else layout.order
 
     def _column(self, values: Array) -> torch.Tensor:
-        return torch.from_numpy(np.ascontiguousarray(values)).to(self.device, self.computed)[:, None]
+        return torch.from_numpy(np.array(values)).to(self.device, self.computed)[:, None]
 
     @property
     def description(self) -> str:

@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "level.hpp"
+#include "order.hpp"
 #include "rows.hpp"
 #include "select.hpp"
 #include "step.hpp"
@@ -161,6 +162,32 @@ std::int64_t surest_on(Vector<double> w, Vector<std::int32_t> label, Vector<bool
     return std::int64_t(found.size());
 }
 
+void order_on(Vector<std::int64_t> indptr, Vector<std::int32_t> indices, int n_levels, int n_sweeps,
+              OutVector<std::int32_t> out) {
+    const size_t n = out.shape(0);
+    require(indptr.shape(0) == n + 1 && size_t(indptr.data()[n]) == indices.shape(0),
+            "order: the shapes do not fit together");
+    nb::gil_scoped_release release;
+    Clusters clusters(indptr.data(), indices.data(), std::int64_t(n));
+    for (int k = 0; k < n_levels; ++k)
+        clusters.join(n_sweeps);
+    std::copy(clusters.order().begin(), clusters.order().end(), out.data());
+}
+
+void renumber_on(Vector<std::int64_t> indptr, Vector<std::int32_t> indices, std::optional<Vector<double>> weights,
+                 Vector<std::int32_t> order, Vector<std::int32_t> place, Vector<std::int64_t> out_indptr,
+                 OutVector<std::int32_t> out_indices, std::optional<OutVector<double>> out_weights, int n_threads) {
+    const size_t n = order.shape(0), nnz = indices.shape(0);
+    require(indptr.shape(0) == n + 1 && place.shape(0) == n && out_indptr.shape(0) == n + 1 &&
+                size_t(indptr.data()[n]) == nnz && size_t(out_indptr.data()[n]) == nnz && out_indices.shape(0) == nnz &&
+                bool(weights) == bool(out_weights) && (!weights || weights->shape(0) == nnz) &&
+                (!out_weights || out_weights->shape(0) == nnz),
+            "renumber: the shapes do not fit together");
+    nb::gil_scoped_release release;
+    renumber(indptr.data(), indices.data(), data_or_null<double>(weights), order.data(), place.data(), std::int64_t(n),
+             out_indptr.data(), out_indices.data(), out_weights ? out_weights->data() : nullptr, n_threads);
+}
+
 template <class T> void define_step(nb::module_ &m) {
     m.def("dots", &dots_on<T>);
     m.def("step", &step_on<T>, nb::arg("indptr"), nb::arg("indices"), nb::arg("weights").none(), nb::arg("X"),
@@ -192,5 +219,9 @@ NB_MODULE(_native, m) {
     define_rows<float>(m);
     define_rows<double>(m);
     m.def("surest_per_class", &surest_on);
+    m.def("community_order", &order_on);
+    m.def("renumber", &renumber_on, nb::arg("indptr"), nb::arg("indices"), nb::arg("weights").none(), nb::arg("order"),
+          nb::arg("place"), nb::arg("out_indptr"), nb::arg("out_indices"), nb::arg("out_weights").none(),
+          nb::arg("n_threads"));
     m.def("level", [] { return level == Level::avx512 ? "avx512" : level == Level::avx2 ? "avx2" : "plain"; });
 }
