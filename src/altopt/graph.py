@@ -50,7 +50,7 @@ class Graph:
 
     n_nodes: int
     n_edges: int  # undirected, without self-loops
-    adjacency: Any  # csr_array: symmetric, float64, zero diagonal, canonical
+    adjacency: Any  # csr_array: symmetric, zero diagonal, canonical; float32 where unweighted, else float64
     directed_adjacency: Any  # csr_array with the given direction, or None
     weighted: bool
     ids: Array  # in row order
@@ -99,7 +99,7 @@ class Graph:
     @cached_property
     def degrees(self) -> Array:
         """The sum of each node's edge weights."""
-        return np.asarray(self.adjacency.sum(axis=1)).ravel()
+        return np.asarray(self.adjacency.sum(axis=1, dtype=np.float64)).ravel()
 
     @cached_property
     def components(self) -> Array:
@@ -333,10 +333,11 @@ def _moved(A: Any, to: Array, n: int) -> Any:
 
 
 def _settled(A: Any) -> Any:
-    """A with 64-bit numbers and 32-bit indices, or 64-bit ones where these are too small."""
+    """A with 32-bit indices, or 64-bit ones where these are too small; ones in 32 bits, other weights in 64."""
+    number = np.float32 if np.all(A.data == 1) else np.float64
     index = np.int32 if max(A.nnz, A.shape[0]) <= np.iinfo(np.int32).max else np.int64
     parts = (
-        A.data.astype(np.float64, copy=False),
+        A.data.astype(number, copy=False),
         *(i.astype(index, copy=False) for i in (A.indices, A.indptr)),
     )
     return sparse.csr_array(parts, shape=A.shape)

@@ -69,3 +69,28 @@ def test_the_surest_of_each_class_with_ties(seed, n, n_classes, most, level):
 def test_a_label_that_is_no_class_is_refused():
     with pytest.raises(ValueError, match="not a class"):
         choose.surest_per_class(np.ones(2), np.array([0, 5]), np.ones(2, dtype=bool), 2, 1)
+
+
+@native
+@settings(max_examples=60, deadline=None)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    n=st.integers(0, 60),
+    width=st.integers(1, 120),
+    dtype=st.sampled_from([np.float32, np.float64]),
+)
+def test_cross_entropy_and_its_slope_in_one_pass(seed, n, width, dtype):
+    rng = np.random.default_rng(seed)
+    x, targets = (5 * rng.normal(size=(n, width))).astype(dtype), rng.random((n, width)).astype(dtype)
+    value, slope = reference.cross_entropy(x.astype(float), targets.astype(float))
+    found, at = choose.cross_entropy(x, targets)
+    close = 1e-11 if dtype == np.float64 else 1e-4
+    assert_allclose(found, value, rtol=close, atol=close)
+    assert_allclose(at, slope, rtol=close, atol=close * width)
+
+
+def test_the_slope_of_the_cross_entropy_is_its_derivative():
+    rng = np.random.default_rng(0)
+    x, targets, step = rng.normal(size=(4, 3)), rng.random((4, 3)), rng.normal(size=(4, 3))
+    ahead, behind = (reference.cross_entropy(x + h * step, targets)[0] for h in (1e-6, -1e-6))
+    assert_allclose((ahead - behind) / 2e-6, np.sum(reference.cross_entropy(x, targets)[1] * step), rtol=1e-7)

@@ -27,6 +27,9 @@ def fit(
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same bits.")] = 0,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a fit that was broken off.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Read the input, say what the fit would need, and end.")
+    ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Say nothing but errors.")] = False,
     predictions_format: Annotated[Literal["parquet", "csv"], typer.Option()] = "parquet",
 ) -> None:
@@ -36,14 +39,17 @@ def fit(
     from altopt.report import model_report
     from altopt.tables import write_predictions
 
-    prepare_folder(out)
+    if not dry_run:
+        prepare_folder(out)
     ids, names, X, y, graph = read_problem(features, labels, edges, directed)
     settings: dict[str, Any] = {"random_state": seed} | ({} if rounds is None else {"n_rounds": rounds})
     if classes is not None:
         settings["classes"] = read_classes(classes, y)
     model = AltOpt(**settings) if paper is None else AltOpt.paper(paper, **settings)
-    if not quiet:
-        typer.echo(announcement(X, y, graph, model))
+    if dry_run or not quiet:
+        typer.echo(announcement(X, y, graph, model, dry_run))
+    if dry_run:
+        return
     with Rounds(quiet) as on_round:
         model.fit(X, y, graph=graph, on_round=on_round, checkpoint=out / "checkpoint", resume=resume)
     model.feature_names_in_ = names  # stored, so that predict can put a new table's columns in this order
@@ -95,35 +101,18 @@ def read_classes(classes: str, y: Any) -> list[Any]:
         ) from cause
 
 
-def announcement(X: Any, y: Any, graph: Any, model: Any) -> str:
-    """What is about to be fitted, and about how much memory that takes."""
+def announcement(X: Any, y: Any, graph: Any, model: Any, dry_run: bool) -> str:
+    """What is about to be fitted, and about how much memory that takes; in full where nothing else is wanted."""
     from altopt.door import known_labels
+    from altopt.memory import expected_memory
 
     n, known = X.shape[0], y[known_labels(y)]
     n_classes = len(set(known.tolist()) | set(model.classes or []))
     n_edges = n * model.n_neighbors if graph is None else graph.n_edges
     edges = "edges to be built from X" if graph is None else f"{n_edges:,} edges"
-    size = expected_bytes(X, n_edges, n_classes, model) / 1e9
-    return (
+    memory = expected_memory(X, n_edges, n_classes, model, graph is not None and graph.weighted)
+    said = (
         f"{n:,} nodes, {edges}, {X.shape[1]:,} features, {len(known):,} labels of {n_classes:,} classes; "
-        f"needs about {size:.1f} GB of memory."
+        f"needs about {memory.peak / 1e9:.1f} GB of memory."
     )
-
-
-def expected_bytes(X: Any, n_edges: int, n_classes: int, model: Any) -> float:
-    """A rough estimate of the memory a fit needs at its peak, from what it holds at once.
-
-    0.5e9 for Python and its libraries; X twice, unless it is mapped; 2 n_edges entries of 12 bytes in A and
-    A_tilde, and as many again while they are made; the encoder's inputs (n x width, 4 bytes) in 4 copies;
-    F, P, S, Y and the solver's own (n x c, 8 bytes) in 12.
-    """
-    import numpy as np
-    import scipy.sparse as sp
-
-    from altopt.inputs import PlainInputs, ReducedInputs
-
-    n, d = X.shape
-    inputs = model.inputs or ReducedInputs()
-    width = d if isinstance(inputs, PlainInputs) else min(d, inputs.n_components)
-    of_X = X.data.nbytes + X.indices.nbytes if sp.issparse(X) else X.nbytes * (not isinstance(X, np.memmap))
-    return float(0.5e9 + 2 * of_X + 4 * 12 * 2 * n_edges + 4 * 4 * n * width + 12 * 8 * n * n_classes)
+    return "\n".join([said, *memory.lines()]) if dry_run else said

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from scipy.optimize import minimize
 
 from altopt.arrays import Array, row_blocks, working_dtype
-from altopt.kernels.choose import soften
+from altopt.kernels.choose import cross_entropy, soften
 
 
 @dataclass(frozen=True)
@@ -34,26 +34,26 @@ class LinearLearner:
 
     def train(self, X: Any, targets: Array, weights: Array, n_epochs: int) -> float:
         shape = self.W.shape
-        X = sp.csr_array(X) if sp.issparse(X) else np.asarray(X)
-        weighted = targets * weights[:, None]
-        mass = weighted.sum(axis=1)
+        X = sp.csr_array(X) if sp.issparse(X) else np.ascontiguousarray(X)
+        dtype = working_dtype(X.shape[0], shape[1])
+        weighted = np.ascontiguousarray(targets * weights[:, None], dtype=dtype)
 
         def loss(flat: Array) -> tuple[float, Array]:
             W, b = flat[: self.W.size].reshape(shape), flat[self.W.size :]
-            logits = np.asarray(X @ W.astype(X.dtype), dtype=np.float64) + b
-            logits -= logits.max(axis=1, keepdims=True)
-            log_total = np.log(np.exp(logits).sum(axis=1))
-            value = mass @ log_total - np.sum(weighted * logits) + np.sum(W * W) / (2 * self.settings.C)
-            slope = np.exp(logits - log_total[:, None]) * mass[:, None] - weighted
-            gradient_W = np.asarray(X.T @ slope.astype(X.dtype), dtype=np.float64) + W / self.settings.C
-            return float(value), np.concatenate([gradient_W.ravel(), slope.sum(axis=0)])
+            logits = np.asarray(X @ W.astype(X.dtype), dtype=dtype)
+            logits += b.astype(dtype)
+            value, slope = cross_entropy(logits, weighted)
+            gradient_W = np.asarray(X.T @ slope.astype(X.dtype, copy=False), dtype=np.float64)
+            gradient_W += W / self.settings.C
+            total = value + float(np.sum(W * W)) / (2 * self.settings.C)
+            return total, np.concatenate([gradient_W.ravel(), slope.sum(axis=0, dtype=np.float64)])
 
         start = np.concatenate([self.W.ravel(), self.b])
         found = minimize(
             loss, start, jac=True, method="L-BFGS-B", options={"maxiter": n_epochs, "maxcor": 10}
         )
         self.W, self.b = found.x[: self.W.size].reshape(shape), found.x[self.W.size :]
-        return float(found.fun / max(mass.sum(), 1e-12))
+        return float(found.fun / max(float(weighted.sum(dtype=np.float64)), 1e-12))
 
     def predict(self, X: Any) -> Array:
         W = self.W.astype(X.dtype)

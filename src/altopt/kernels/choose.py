@@ -98,6 +98,14 @@ def soften(F: Array, temperature: float, *, of_shares: bool, keep: bool = True) 
     return Softened(np.empty((0, F.shape[1])) if kept is None else kept, w, label)
 
 
+def cross_entropy(x: Array, targets: Array) -> tuple[float, Array]:
+    """The cross entropy of soft targets at logits x, and its slope, which may be x itself overwritten."""
+    native = serving()
+    if native is None:
+        return reference.cross_entropy(x, targets)
+    return float(native.cross_entropy(x, targets, kernel_threads())), x
+
+
 def surest_per_class(w: Array, label: Array, candidates: Array, n_classes: int, most: int) -> Array:
     """The `most` candidates of highest w for each label, as sorted node numbers; ties go to the lower number."""
     native = serving()

@@ -30,3 +30,12 @@ def surest_per_class(w: Array, label: Array, candidates: Array, most: int) -> Ar
     by_class = label[nodes][order]
     rank = np.arange(len(order)) - np.searchsorted(by_class, by_class)
     return np.sort(nodes[order[rank < most]])
+
+
+def cross_entropy(x: Array, targets: Array) -> tuple[float, Array]:
+    """sum_ik T_ik (log sum_l e^x_il - x_ik) for soft targets T, and its slope sum(T_i) softmax(x_i) - T_i."""
+    shifted = x - x.max(axis=1, keepdims=True)
+    log_total = np.log(np.exp(shifted).sum(axis=1))
+    mass = targets.sum(axis=1)
+    value = float(mass @ log_total - np.sum(targets * shifted))
+    return value, np.exp(shifted - log_total[:, None]) * mass[:, None] - targets

@@ -119,6 +119,15 @@ void soften_on(Block<T> F, std::optional<Out<T>> S, OutVector<double> w, OutVect
     AT_LEVEL(soften(s, n_threads));
 }
 
+template <class T> double cross_entropy_on(Out<T> x, Block<T> targets, int n_threads) {
+    require(has(targets, x.shape(0), x.shape(1)) && x.shape(1) > 0, "cross_entropy: the shapes do not fit together");
+    double value = 0;
+    const CrossEntropy<T> c{std::int64_t(x.shape(0)), std::int64_t(x.shape(1)), x.data(), targets.data(), &value};
+    nb::gil_scoped_release release;
+    AT_LEVEL(cross_entropy(c, n_threads));
+    return value;
+}
+
 template <class T>
 void advance_on(Out<T> F, Out<T> R, Block<T> D, Block<T> HD, Vector<T> alpha, Vector<T> s, Vector<T> d,
                 OutVector<double> rz, OutVector<double> norms, int n_threads) {
@@ -206,6 +215,7 @@ template <class T> void define_step(nb::module_ &m) {
 template <class T> void define_rows(nb::module_ &m) {
     m.def("soften", &soften_on<T>, nb::arg("F"), nb::arg("S").none(), nb::arg("w"), nb::arg("label"),
           nb::arg("temperature"), nb::arg("shares"), nb::arg("n_threads"));
+    m.def("cross_entropy", &cross_entropy_on<T>);
     m.def("advance", &advance_on<T>);
     m.def("turn", &turn_on<T>);
 }

@@ -122,6 +122,34 @@ template <class T> void soften_rows(const Soften<T> &s, int n_threads) {
     });
 }
 
+template <class T> void cross_entropy_rows(const CrossEntropy<T> &c, int n_threads) {
+    summed(c.n_rows, 1, n_threads, c.value, [&](double *part, std::int64_t from, std::int64_t to) {
+        for (std::int64_t i = from; i < to; ++i) {
+            T *__restrict x = c.x + i * c.width;
+            const T *__restrict t = c.targets + i * c.width;
+            T top = x[0];
+            for (std::int64_t k = 1; k < c.width; ++k)
+                top = std::max(top, x[k]);
+            T sum = 0, mass = 0, hit = 0;
+#pragma omp simd reduction(+ : mass, hit)
+            for (std::int64_t k = 0; k < c.width; ++k) {
+                x[k] -= top;
+                mass += t[k];
+                hit += t[k] * x[k];
+            }
+            for (std::int64_t k = 0; k < c.width; ++k)
+                x[k] = exp_below(std::max(x[k], LOWEST<T>));
+#pragma omp simd reduction(+ : sum)
+            for (std::int64_t k = 0; k < c.width; ++k)
+                sum += x[k];
+            const T scale = mass / sum;
+            for (std::int64_t k = 0; k < c.width; ++k)
+                x[k] = x[k] * scale - t[k];
+            *part += double(mass) * std::log(double(sum)) - double(hit);
+        }
+    });
+}
+
 template <class T> void advance_rows(const Advance<T> &a, int n_threads) {
     std::vector<double> sums(a.width + 2);
     summed(a.n_rows, a.width + 2, n_threads, sums.data(), [&](double *part, std::int64_t from, std::int64_t to) {
@@ -193,6 +221,7 @@ namespace LEVEL {
     void leave(const Leave<T, U> &l, int n_threads) { leave_rows(l, n_threads); }
 #define DEFINE_ROWS(T)                                                                                           \
     void soften(const Soften<T> &s, int n_threads) { soften_rows(s, n_threads); }                                \
+    void cross_entropy(const CrossEntropy<T> &c, int n_threads) { cross_entropy_rows(c, n_threads); }            \
     void advance(const Advance<T> &a, int n_threads) { advance_rows(a, n_threads); }                             \
     void turn(const Turn<T> &t, int n_threads) { turn_rows(t, n_threads); }
 #define DEFINE_DOTS(T)                                                                                           \

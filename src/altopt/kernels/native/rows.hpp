@@ -35,6 +35,15 @@ template <class T> struct Soften {
     bool shares;
 };
 
+// sum_i sum_k T_ik (log sum_l e^{x_il} - x_ik), the cross entropy of soft targets T that need not sum to one; x is
+// overwritten with its slope, sum(T_i) softmax(x_i) - T_i
+template <class T> struct CrossEntropy {
+    std::int64_t n_rows, width;
+    T *x;
+    const T *targets;
+    double *value;
+};
+
 // F += alpha D, R -= alpha HD, column by column; then per column the sums of s R^2, and over all of d R^2 and d F^2
 template <class T> struct Advance {
     std::int64_t n_rows, width;
@@ -72,6 +81,7 @@ template <class T> struct Dots {
     void leave(const Leave<T, U> &, int n_threads);
 #define DECLARE_ROWS(T)                                                                                          \
     void soften(const Soften<T> &, int n_threads);                                                               \
+    void cross_entropy(const CrossEntropy<T> &, int n_threads);                                                  \
     void advance(const Advance<T> &, int n_threads);                                                             \
     void turn(const Turn<T> &, int n_threads);
 #define DECLARE_DOTS(T) void dots(const Dots<T> &, int n_threads);
