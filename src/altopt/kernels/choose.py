@@ -41,6 +41,11 @@ def description() -> str:
     return f"native kernels for {_native.level()}"
 
 
+def serving() -> Any:
+    """The native module where it serves, else None."""
+    return None if forced_off() else _native
+
+
 def forced_off() -> bool:
     return os.environ.get("ALTOPT_KERNELS") == "scipy"
 

@@ -6,26 +6,14 @@
 #include <optional>
 #include <stdexcept>
 
+#include "level.hpp"
 #include "step.hpp"
 
 namespace nb = nanobind;
 
+void define_dropout(nb::module_ &); // bind_dropout.cpp
+
 namespace {
-
-enum class Level { plain, avx2, avx512 };
-
-Level best_level() {
-#ifdef HAS_X86_LEVELS
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") &&
-        __builtin_cpu_supports("avx512dq"))
-        return Level::avx512;
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-        return Level::avx2;
-#endif
-    return Level::plain;
-}
-
-const Level level = best_level();
 
 template <class T> using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 template <class T> using Block = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
@@ -67,6 +55,7 @@ template <class T> void define(nb::module_ &m) {
 NB_MODULE(_native, m) {
     define<float>(m);
     define<double>(m);
+    define_dropout(m);
     m.def("level",
           [] { return level == Level::avx512 ? "avx512" : level == Level::avx2 ? "avx2" : "plain"; });
 }
