@@ -67,4 +67,4 @@ def mix64(z: int) -> int:
 def mix32(h: Array) -> Array:
     h = (h ^ (h >> np.uint32(16))) * np.uint32(0x21F0AAAD)
     h = (h ^ (h >> np.uint32(15))) * np.uint32(0x735A2D97)
-    return h ^ (h >> np.uint32(15))
+    return np.asarray(h ^ (h >> np.uint32(15)))
