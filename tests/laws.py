@@ -49,6 +49,9 @@ ENCODERS = {
     "MLP, deep, cross entropy, mini-batches": MLPEncoder(
         hidden=(16, 8), dropout=0.2, input_dropout=0.1, loss="ce", batch_size=16
     ),
+    "MLP, torch alone": MLPEncoder(
+        hidden=(16, 8), dropout=0.2, input_dropout=0.1, batch_size=32, fused=False
+    ),
     "logistic regression": TabularEncoder(LogisticRegression()),
     "forest": TabularEncoder(RandomForestClassifier(n_estimators=20)),
     "pipeline": TabularEncoder(make_pipeline(StandardScaler(), LogisticRegression())),

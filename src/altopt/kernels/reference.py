@@ -39,3 +39,50 @@ def cross_entropy(x: Array, targets: Array) -> tuple[float, Array]:
     mass = targets.sum(axis=1)
     value = float(mass @ log_total - np.sum(targets * shifted))
     return value, np.exp(shifted - log_total[:, None]) * mass[:, None] - targets
+
+
+def dropout(x: Array, rate: float, seed: int, counter: int, relu: bool) -> Array:
+    """x, or max(x, 0), where random32 >= rate 2^32, divided by 1 - rate; elsewhere zero. NaN stays."""
+    threshold = round(rate * 2**32)
+    scale = np.float32(1 / (1 - rate)) if threshold < 2**32 else np.float32(0)
+    kept = random32(x.size, seed, counter).reshape(x.shape) >= threshold
+    value = np.where(x < 0, np.float32(0), x) if relu else x
+    with np.errstate(invalid="ignore", over="ignore"):  # infinity times zero is NaN, in torch too
+        return np.asarray(value * np.where(kept, scale, np.float32(0)))
+
+
+def dropout_backward(out: Array, gradient: Array, rate: float) -> Array:
+    """The gradient before ReLU and dropout, from the one after: what was not kept, or not positive, gets none."""
+    scale = np.float32(1 / (1 - rate)) if rate < 1 else np.float32(0)
+    return np.where(out <= 0, np.float32(0), gradient * scale)
+
+
+CHUNK = 16384  # numbers that share a key
+
+
+def random32(n: int, seed: int, counter: int) -> Array:
+    """n numbers of 32 bits for a seed and a counter, each a function of its place alone."""
+    numbers = np.empty(n, dtype=np.uint32)
+    stream = key_of(seed, counter)
+    for chunk, start in enumerate(range(0, n, CHUNK)):
+        key = key_of(stream, chunk)
+        i = np.arange(min(CHUNK, n - start), dtype=np.uint32)
+        numbers[start : start + CHUNK] = mix32(mix32(i + np.uint32(key % 2**32)) ^ np.uint32(key >> 32))
+    return numbers
+
+
+def key_of(stream: int, n: int) -> int:
+    golden = 0x9E3779B97F4A7C15
+    return mix64((mix64((stream + golden) % 2**64) + golden * n) % 2**64)
+
+
+def mix64(z: int) -> int:
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EB % 2**64
+    return z ^ (z >> 31)
+
+
+def mix32(h: Array) -> Array:
+    h = (h ^ (h >> np.uint32(16))) * np.uint32(0x21F0AAAD)
+    h = (h ^ (h >> np.uint32(15))) * np.uint32(0x735A2D97)
+    return np.asarray(h ^ (h >> np.uint32(15)))

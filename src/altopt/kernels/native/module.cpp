@@ -14,6 +14,8 @@
 
 namespace nb = nanobind;
 
+void define_dropout(nb::module_ &); // bind_dropout.cpp
+
 namespace {
 
 // float16 arrays come as their bits
@@ -228,6 +230,7 @@ NB_MODULE(_native, m) {
     define_step<double>(m);
     define_rows<float>(m);
     define_rows<double>(m);
+    define_dropout(m);
     m.def("surest_per_class", &surest_on);
     m.def("community_order", &order_on);
     m.def("renumber", &renumber_on, nb::arg("indptr"), nb::arg("indices"), nb::arg("weights").none(), nb::arg("order"),

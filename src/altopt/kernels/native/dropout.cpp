@@ -1,0 +1,52 @@
+// ReLU and dropout element by element. The mask is never stored: forwards it is computed, backwards it is read off
+// the output, which is positive just where something was kept.
+#include "dropout.hpp"
+
+#include <algorithm>
+
+#include "mix.hpp"
+
+namespace {
+
+constexpr std::int64_t CHUNK = 16384; // elements with one key; part of what the random numbers are: see reference.py
+
+template <bool RELU> void forward_chunk(const float *x, float *out, std::int64_t n, const Dropout &how, std::int64_t chunk) {
+    const std::uint64_t key = key_of(how.key, std::uint64_t(chunk));
+    const auto first = std::uint32_t(key), second = std::uint32_t(key >> 32);
+    const std::uint32_t threshold = how.threshold;
+    const float scale = how.scale;
+    for (std::int32_t i = 0; i < std::int32_t(n); ++i) {
+        const float value = RELU && x[i] < 0.0f ? 0.0f : x[i]; // NaN stays NaN, dropped or not
+        out[i] = value * (random32(first, second, std::uint32_t(i)) >= threshold ? scale : 0.0f);
+    }
+}
+
+void backward_chunk(const float *out, const float *gradient, float *into, std::int64_t n, float scale) {
+    for (std::int64_t i = 0; i < n; ++i)
+        into[i] = out[i] <= 0.0f ? 0.0f : gradient[i] * scale;
+}
+
+template <class Work> void in_chunks(std::int64_t n, int n_threads, Work work) {
+    const std::int64_t n_chunks = (n + CHUNK - 1) / CHUNK;
+#pragma omp parallel for schedule(static) num_threads(n_threads) if (n_threads > 1 && n_chunks > 1)
+    for (std::int64_t chunk = 0; chunk < n_chunks; ++chunk)
+        work(chunk, chunk * CHUNK, std::min(CHUNK, n - chunk * CHUNK));
+}
+
+} // namespace
+
+namespace LEVEL {
+
+void dropout(const float *x, float *out, std::int64_t n, const Dropout &how, int n_threads) {
+    in_chunks(n, n_threads, [=](std::int64_t chunk, std::int64_t start, std::int64_t size) {
+        (how.relu ? forward_chunk<true> : forward_chunk<false>)(x + start, out + start, size, how, chunk);
+    });
+}
+
+void dropout_backward(const float *out, const float *gradient, float *into, std::int64_t n, float scale, int n_threads) {
+    in_chunks(n, n_threads, [=](std::int64_t, std::int64_t start, std::int64_t size) {
+        backward_chunk(out + start, gradient + start, into + start, size, scale);
+    });
+}
+
+} // namespace LEVEL
