@@ -62,9 +62,7 @@ GOALS = (
         ">=",
         30.0,
     ),
-    Goal(
-        "F to relative error 1e-3 against the paper's step in torch CSR", "solve", "arxiv", "F", ">=", 15.0
-    ),
+    Goal("F to relative error 1e-3 against the paper's step in torch CSR", "solve", "arxiv", "F", ">=", 15.0),
     Goal(
         "F to relative error 1e-3 against the paper's step in torch CSR", "solve", "products", "F", ">=", 15.0
     ),

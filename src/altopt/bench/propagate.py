@@ -1,6 +1,7 @@
 """One propagation step  F' = scale A_tilde F + diagonal F + rest;  peers do the product alone, which favours them."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -79,9 +80,11 @@ def our_steps(case: Case, F: Array) -> list[Contestant]:
 def torch_csr(case: Case, index: Any = np.int32) -> Any:
     import torch
 
-    parts = [torch.from_numpy(part.astype(index, copy=False)) for part in (case.indptr, case.indices)]
+    rows, columns = (torch.from_numpy(part.astype(index, copy=False)) for part in (case.indptr, case.indices))
     n = case.size.n_nodes
-    return torch.sparse_csr_tensor(*parts, torch.from_numpy(case.values), size=(n, n), check_invariants=False)
+    return torch.sparse_csr_tensor(
+        rows, columns, torch.from_numpy(case.values), size=(n, n), check_invariants=False
+    )
 
 
 def edge_index(case: Case) -> tuple[Any, Any]:
@@ -152,8 +155,8 @@ def geometric(case: Case, F: Array) -> list[Contestant]:
 
     forms = ("CSR", "edge_index")
     return [
-        *(of("APPNP K=1", form, lambda form=form: appnp(form)) for form in forms),  # type: ignore[misc]
+        *(of("APPNP K=1", form, partial(appnp, form)) for form in forms),
         of("LabelPropagation, 1 layer", "edge_index", label_propagation),
-        *(of("GCNConv.propagate", form, lambda form=form: convolution(GCNConv, form)) for form in forms),  # type: ignore[misc]
-        *(of("SGConv.propagate", form, lambda form=form: convolution(SGConv, form)) for form in forms),  # type: ignore[misc]
+        *(of("GCNConv.propagate", form, partial(convolution, GCNConv, form)) for form in forms),
+        *(of("SGConv.propagate", form, partial(convolution, SGConv, form)) for form in forms),
     ]

@@ -41,9 +41,7 @@ class Report:
         return asdict(self)
 
 
-def times_table(
-    title: str, timings: list[Timing], reference: str, columns: tuple[str, ...] = TIMES
-) -> Table:
+def times_table(title: str, timings: list[Timing], reference: str, columns: tuple[str, ...] = TIMES) -> Table:
     """Timings as a table, each beside the best wall time of the contestant called `reference`."""
     base = best_of(timings, reference)
     return Table(f"{title}; ratio: wall time / {reference}", columns, [t.row(base) for t in timings])
