@@ -39,7 +39,7 @@ def run(case: Case, repeats: int | None, say: Say) -> Report:
                         needs_gb=memory,
                     )
                 )
-    with machine.every_core():
+    with machine.same_threads(case.numbers):
         timings = race(contestants, report.repeats, CAP, say)
     # forward, and backward for weights and for inputs (not for X): 2, 2 and 2 operations a weight and row
     pairs = [a * b for a, b in pairwise(widths)]

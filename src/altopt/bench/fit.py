@@ -37,7 +37,7 @@ def against_epochs(case: Case, report: Report, say: Say) -> None:
         return fit
 
     contestants = [machine.triad(), Contestant(OURS, whole, "ours"), *graph_networks(case)]
-    with machine.every_core():
+    with machine.same_threads(case.numbers):
         timings = race(contestants, report.repeats, CAP, say)
     for timing in timings:
         if timing.kind == "peer" and timing.best:

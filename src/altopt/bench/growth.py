@@ -12,8 +12,8 @@ REPEATS = 3
 
 
 def run(case: Case, repeats: int | None, say: Say) -> Report:
-    report = Report("growth", case.size.name, case.size.facts(), repeats or REPEATS)
     grown = {times: sizes.grown(case.size, times) for times in TIMES}
+    report = Report("growth", case.size.name, f"1x: {grown[1].facts()}", repeats or REPEATS)
     for size in grown.values():
         sizes.load(size, say)  # generated here, so that it is no part of the fit's process
     runs: dict[int, list[dict[str, Any]]] = {times: [] for times in TIMES}

@@ -10,6 +10,7 @@ from typing import Any
 
 from altopt.bench.clock import Contestant, Timing, best_of, race
 from altopt.kernels.choose import description
+from altopt.threads import SMALL, threads_for
 
 TRIAD = "STREAM triad"
 TRIAD_LENGTH = 32_000_000  # float32 numbers in each of three arrays, 128 MB, beyond any cache
@@ -67,20 +68,21 @@ def installed_version(name: str) -> str | None:
 
 
 @contextmanager
-def every_core() -> Iterator[None]:
-    """torch on as many threads as there are cores, whatever it would have chosen."""
+def same_threads(size: int = SMALL) -> Iterator[int]:
+    """As many threads for everyone as a fit would use on arrays of `size` numbers: one, or all cores."""
     import torch
 
-    before = torch.get_num_threads()
-    torch.set_num_threads(n_cores())
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
+    with threads_for(size, with_torch=True):
+        before = torch.get_num_threads()
+        torch.set_num_threads(1 if size < SMALL else n_cores())
+        try:
+            yield torch.get_num_threads()
+        finally:
+            torch.set_num_threads(before)
 
 
 def triad() -> Contestant:
-    """a = b + 3 c by torch on every core: 12 bytes a number, what writing without reading first would move."""
+    """a = b + 3 c by torch: 12 bytes a number, what writing without reading first would move."""
 
     def prepare() -> Callable[[], object]:
         import torch
@@ -98,7 +100,7 @@ def bandwidth(timings: list[Timing]) -> float:
 
 def bandwidth_alone(repeats: int = 5) -> float:
     """The same where nothing else is timed in this process."""
-    with every_core():
+    with same_threads():
         return bandwidth(race([triad()], repeats, cap=5.0))
 
 

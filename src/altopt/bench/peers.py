@@ -6,8 +6,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from altopt.bench.machine import n_cores
-
 MKL, GEOMETRIC, NETWORK = "MKL (sparse_dot_mkl)", "PyTorch Geometric", "scikit-network"
 MODULES = {MKL: "sparse_dot_mkl", GEOMETRIC: "torch_geometric", NETWORK: "sknetwork"}
 
@@ -21,7 +19,9 @@ def find(peer: str) -> Any:
     except (ImportError, OSError):
         return None
     if peer == MKL:
-        module.mkl_set_num_threads(n_cores())
+        import torch
+
+        module.mkl_set_num_threads(torch.get_num_threads())  # left alone it counts cores its own way
     return module
 
 

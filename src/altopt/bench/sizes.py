@@ -89,6 +89,11 @@ class Case:
     def nnz(self) -> int:
         return len(self.indices)
 
+    @property
+    def numbers(self) -> int:
+        """By which a fit decides how many threads it uses."""
+        return self.size.n_nodes * min(self.size.n_features, 256)
+
     @cached_property
     def operator(self) -> NormalizedAdjacency:
         return NormalizedAdjacency(self.adjacency())

@@ -55,7 +55,7 @@ def run(case: Case, repeats: int | None, say: Say) -> Report:
     # products takes minutes a solve: the paper's own weights only
     for lambda1, lambda2 in WEIGHTS[:1] if case.size.name == "products" else WEIGHTS:
         task = make(case, lambda1, lambda2, say)
-        with machine.every_core():
+        with machine.same_threads(case.numbers):
             solvers = our_solvers(task, say)
             steps = next(solver.facts["steps"] for solver in solvers if solver.who == PAPER)
             contestants = [machine.triad(), *solvers, *plain_steps(task, steps)]
@@ -69,7 +69,7 @@ def run(case: Case, repeats: int | None, say: Say) -> Report:
         streams.append(machine.bandwidth(timings))
         if lambda1 == WEIGHTS[0][0]:
             report.measure(same_argmax=same_argmax(task, say))
-    with machine.every_core():
+    with machine.same_threads(case.numbers):
         timings = race(whole_tasks(case), min(3, report.repeats), CAP, say)
     title = "whole tasks of other libraries on the same graph and labels, each with its own system and stop"
     report.tables.append(times_table(title, timings, "altopt ConjugateGradient(rtol=1e-3)"))

@@ -53,10 +53,10 @@ def cell(column: str, value: Any) -> str:
 
 def duration(seconds: float) -> str:
     """Three digits, in the unit that suits."""
-    for unit, scale in (("s", 1.0), ("ms", 1e-3)):
-        if seconds >= scale:
-            return f"{seconds / scale:#.3g} {unit}" if seconds < 1000 else f"{seconds:,.0f} s"
-    return f"{seconds / 1e-6:#.3g} us"
+    if seconds >= 1000:
+        return f"{seconds:,.0f} s"
+    unit, scale = next(((u, k) for u, k in (("s", 1.0), ("ms", 1e3)) if seconds * k >= 1), ("us", 1e6))
+    return f"{seconds * scale:#.3g}".removesuffix(".") + f" {unit}"
 
 
 def as_text(record: dict[str, Any], verdicts: Iterable[Verdict]) -> str:
