@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 SOURCES := pyproject.toml constraints.txt CMakeLists.txt $(wildcard src/altopt/kernels/native/*)
 
-.PHONY: setup demo check test bench docs sanitize clean
+.PHONY: setup demo check test bench performance docs sanitize clean
 
 setup: .make/dev
 
@@ -22,6 +22,12 @@ check: .make/dev
 
 bench: .make/dev
 	$(BIN)/python -m altopt.experiments.accuracy --out results/accuracy.jsonl --page docs/accuracy.md
+
+# every benchmark at every size beside every peer, and the page about them; takes hours
+performance: .make/bench
+	for size in cora arxiv products; do \
+	  $(BIN)/altopt bench all --size $$size --record results/bench.jsonl || exit 1; done
+	$(BIN)/python -m altopt.bench.page results/bench.jsonl docs/performance.md
 
 docs: .make/dev
 	$(BIN)/sphinx-build -q -W -b html docs docs/_build
@@ -49,6 +55,11 @@ $(BIN)/python:
 .make/dev: $(SOURCES) | $(BIN)/python
 	$(INSTALL) -e ".[dev]"
 	@mkdir -p .make && touch $@ .make/run
+
+# and the peers that benchmarks run beside
+.make/bench: .make/dev
+	$(INSTALL) -e ".[dev,bench]"
+	@mkdir -p .make && touch $@
 
 clean:
 	rm -rf .venv .make demo docs/_build

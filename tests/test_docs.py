@@ -47,11 +47,18 @@ def test_the_accuracy_page_is_what_the_records_say():
     assert (ROOT / "docs" / "accuracy.md").read_text() == PAGE + table(records)
 
 
+def test_the_performance_page_is_what_the_records_say():
+    from altopt.bench.page import page, read_records
+
+    records = read_records(ROOT / "results" / "bench.jsonl")
+    assert (ROOT / "docs" / "performance.md").read_text() == page(records)
+
+
 def test_no_benchmark_is_favoured_inside_the_package():
-    """One default for all: names of benchmark graphs appear only where data sets are read and experiments run."""
+    """One default for all: names of benchmark graphs appear only where data is read, experiments and benches run."""
     names = re.compile(
         r"\b(cora|citeseer|pubmed|physics|computers|photo|chameleon|squirrel)\b", re.IGNORECASE
     )
     for path in PACKAGE.rglob("*.py"):
-        if path.relative_to(PACKAGE).parts[0] not in ("datasets", "experiments"):
+        if path.relative_to(PACKAGE).parts[0] not in ("datasets", "experiments", "bench"):
             assert not names.search(path.read_text()), path

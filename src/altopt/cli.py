@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from altopt.commands import datasets
+from altopt.commands.bench import bench
 from altopt.commands.demo import demo
 from altopt.commands.fit import fit
 from altopt.commands.predict import predict
@@ -26,6 +27,7 @@ app.command()(demo)
 app.command()(fit)
 app.command()(predict)
 app.command()(report)
+app.command()(bench)
 app.add_typer(datasets.app, name="datasets")
 
 

@@ -1,5 +1,6 @@
 """APPNP (Klicpera et al., 2019) with PyTorch Geometric's propagation, trained end to end."""
 
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
@@ -42,7 +43,16 @@ class APPNP:
         self.scale_rows = scale_rows
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, graph: Any, validation: tuple[Any, Any] | None = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        graph: Any,
+        validation: tuple[Any, Any] | None = None,
+        *,
+        until: Callable[[Array], bool] | None = None,
+    ) -> Self:
+        """`until` is shown every epoch's labels and ends the training by saying True."""
         import torch
         from torch.nn import Linear
         from torch.nn.functional import cross_entropy, dropout, relu
@@ -94,6 +104,8 @@ class APPNP:
                     accuracy = float(np.mean(found[validation[0]] == np.asarray(validation[1])))
                     if accuracy > best:
                         best, self.transduction_ = accuracy, found
+                if until is not None and until(labels()):
+                    break
             if validation is None:
                 self.transduction_ = labels()
         return self

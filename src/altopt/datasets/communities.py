@@ -1,18 +1,30 @@
 """A generated graph: communities nested in classes, uneven degrees, and features that tell only a part."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
 
-from altopt.arrays import Array
+from altopt.arrays import Array, row_blocks
 from altopt.datasets.dataset import Dataset
 from altopt.errors import InputError
 from altopt.graph import Graph
 
 COMMUNITY_SIZE = 100  # nodes in a community, on average
 IN_COMMUNITY, IN_CLASS = 0.40, 0.25  # share of edges drawn inside the community, the class; the rest anywhere
+AT_ONCE = 4_000_000  # edges drawn at a time: large graphs pass through memory piece by piece
+
+
+@dataclass(frozen=True)
+class Generated:
+    """A generated graph as bare arrays, which is all a large one leaves room for."""
+
+    indptr: Array
+    indices: Array  # int32, sorted in each row; both directions of every edge, all of weight 1
+    X: Any
+    y: Array
+    n_communities: int
 
 
 def communities(
@@ -20,6 +32,7 @@ def communities(
     n_classes: int = 6,
     *,
     mean_degree: float = 8.0,
+    n_edges: int | None = None,
     n_features: int = 64,
     features: Literal["dense", "words"] = "dense",
     signal: float = 0.35,
@@ -29,25 +42,48 @@ def communities(
 
     Nodes have lognormal weights theta. An edge's first end is drawn in proportion to theta from all nodes,
     its second end likewise from the first one's community (40 %), class (25 %) or from all nodes (35 %).
-    "dense" features are  X_i = signal * (class centroid + community centroid) + noise,  all standard normal;
-    "words" are 0/1 columns, where a share `signal` of a node's words comes from its class's and its
+    An edge drawn twice counts once, which leaves a little less than `mean_degree`; `n_edges`, where given, is met
+    exactly. "dense" features are  X_i = signal * (class centroid + community centroid) + noise,  all standard
+    normal; "words" are 0/1 columns, where a share `signal` of a node's words comes from its class's and its
     community's own vocabularies, the rest from everybody's. Node numbers are shuffled and tell nothing.
     """
+    made = generate(n_nodes, n_classes, mean_degree, n_edges, n_features, features, signal, seed)
+    A = sp.csr_array((np.ones(len(made.indices)), made.indices, made.indptr), shape=(n_nodes, n_nodes))
+    note = f"Generated, seed {seed}: {made.n_communities} communities in {n_classes} classes."
+    return Dataset("communities", made.X, made.y, Graph(A), None, note)
+
+
+def generate(
+    n_nodes: int,
+    n_classes: int,
+    mean_degree: float,
+    n_edges: int | None,
+    n_features: int,
+    features: Literal["dense", "words"],
+    signal: float,
+    seed: int,
+) -> Generated:
+    """What `communities` describes, as arrays."""
     if n_classes < 2 or n_nodes < 10 * n_classes:
         raise InputError(
             f"communities needs at least 2 classes and 10 nodes for each, but n_nodes={n_nodes} and "
             f"n_classes={n_classes}. Raise n_nodes."
         )
+    if n_edges is not None and not 0 <= 20 * n_edges <= n_nodes * (n_nodes - 1):
+        raise InputError(
+            f"n_edges must lie between 0 and a tenth of all pairs of {n_nodes:,} nodes, but is {n_edges:,}. "
+            "Raise n_nodes."
+        )
     rng = np.random.default_rng(seed)
     blocks = draw_blocks(n_nodes, n_classes, rng)
-    source, target = draw_edges(blocks, round(n_nodes * mean_degree / 2), rng)
+    wanted = round(n_nodes * mean_degree / 2) if n_edges is None else n_edges
+    source, target = draw_edges(blocks, wanted, rng, exactly=n_edges is not None)
     place = rng.permutation(n_nodes)  # the number each node of the block order gets
     order = np.argsort(place)
     y, community = blocks.class_of_node[order], blocks.community_of_node[order]
     X = (dense_features if features == "dense" else word_features)(y, community, n_features, signal, rng)
-    A = sp.coo_array((np.ones(len(source)), (place[source], place[target])), shape=(n_nodes, n_nodes)).tocsr()
-    note = f"Generated, seed {seed}: {blocks.n_communities} communities in {n_classes} classes."
-    return Dataset("communities", X, y, Graph(A + A.T), None, note)
+    indptr, indices = both_ways(place.astype(np.int32), source, target)
+    return Generated(indptr, indices, X, y, blocks.n_communities)
 
 
 @dataclass(frozen=True)
@@ -79,29 +115,72 @@ def draw_blocks(n_nodes: int, n_classes: int, rng: np.random.Generator) -> Block
     return Blocks(community_of_node, class_of_node, bounds, class_bounds)
 
 
-def draw_edges(blocks: Blocks, n_edges: int, rng: np.random.Generator) -> tuple[Array, Array]:
-    """Distinct undirected edges (source < target) without self-loops; a little fewer than `n_edges`."""
+def draw_edges(
+    blocks: Blocks, n_edges: int, rng: np.random.Generator, exactly: bool = False
+) -> tuple[Array, Array]:
+    """Distinct undirected edges (source < target) without self-loops, sorted; a little fewer than `n_edges`.
+
+    `exactly` draws on until there are enough, and drops a random surplus.
+    """
     n = len(blocks.class_of_node)
-    theta = rng.lognormal(0.0, 0.8, n)
-    total = np.concatenate([[0.0], np.cumsum(theta)])
+    total = np.concatenate([[0.0], np.cumsum(rng.lognormal(0.0, 0.8, n))])
+    pairs = draw_pairs(blocks, total, n_edges, rng)
+    while exactly and len(pairs) < n_edges:
+        # the pairs that are easily drawn are there already: most of these will be new only in a sparse graph
+        more = draw_pairs(blocks, total, 2 * (n_edges - len(pairs)), rng)
+        pairs = unique_in_place(np.concatenate([pairs, more]))
+    if len(pairs) > n_edges:
+        pairs = np.delete(pairs, rng.choice(len(pairs), len(pairs) - n_edges, replace=False))
+    index = np.int32 if n <= np.iinfo(np.int32).max else np.int64
+    return (pairs // n).astype(index), (pairs % n).astype(index)
 
-    def draw(low: Array, high: Array) -> Array:
+
+def draw_pairs(blocks: Blocks, total: Array, n_draws: int, rng: np.random.Generator) -> Array:
+    """`n_draws` edges as numbers  source * n + target,  sorted; self-loops and repetitions dropped."""
+    n = len(blocks.class_of_node)
+
+    def draw(low: Any, high: Any, count: int) -> Array:
         """Nodes of the ranges low..high-1, each in proportion to theta: a point of the cumulated theta."""
-        point = total[low] + rng.random(n_edges) * (total[high] - total[low])
-        return np.asarray(np.clip(np.searchsorted(total, point, side="right") - 1, low, high - 1))
+        point = rng.random(count)
+        point *= total[high] - total[low]
+        point += total[low]
+        order = np.argsort(point)  # points in order are looked up many times faster than points at random
+        node = np.empty(count, dtype=np.int64)
+        node[order] = np.searchsorted(total, point[order], side="right") - 1
+        return np.asarray(np.clip(node, low, high - 1))
 
-    everywhere = np.zeros(n_edges, dtype=np.int64)
-    source = draw(everywhere, everywhere + n)
-    kind = rng.random(n_edges)
-    community, klass = blocks.community_of_node[source], blocks.class_of_node[source]
-    inside = [kind < IN_COMMUNITY, kind < IN_COMMUNITY + IN_CLASS]
-    low = np.select(inside, [blocks.community_bounds[community], blocks.class_bounds[klass]], 0)
-    high = np.select(inside, [blocks.community_bounds[community + 1], blocks.class_bounds[klass + 1]], n)
-    target = draw(low, high)
-    proper = source != target
-    pair = np.minimum(source, target)[proper] * np.int64(n) + np.maximum(source, target)[proper]
-    pair = np.unique(pair)
-    return pair // n, pair % n
+    found = []
+    for start in range(0, n_draws, AT_ONCE):
+        count = min(AT_ONCE, n_draws - start)
+        source = draw(0, n, count)
+        kind = rng.random(count)
+        community, klass = blocks.community_of_node[source], blocks.class_of_node[source]
+        inside = [kind < IN_COMMUNITY, kind < IN_COMMUNITY + IN_CLASS]
+        low = np.select(inside, [blocks.community_bounds[community], blocks.class_bounds[klass]], 0)
+        high = np.select(inside, [blocks.community_bounds[community + 1], blocks.class_bounds[klass + 1]], n)
+        target = draw(low, high, count)
+        pair = np.minimum(source, target) * np.int64(n) + np.maximum(source, target)
+        found.append(pair[source != target])
+    return unique_in_place(np.concatenate(found) if found else np.empty(0, dtype=np.int64))
+
+
+def unique_in_place(values: Array) -> Array:
+    """np.unique with one copy less; `values` is left sorted."""
+    values.sort()
+    return np.asarray(values[np.concatenate([[True], values[1:] != values[:-1]])]) if len(values) else values
+
+
+def both_ways(place: Array, source: Array, target: Array) -> tuple[Array, Array]:
+    """The rows of the symmetric matrix with these edges, node i of the ends being row place[i]."""
+    n, n_edges = len(place), len(source)
+    rows, columns = (np.empty(2 * n_edges, dtype=np.int32) for _ in range(2))
+    rows[:n_edges] = columns[n_edges:] = place[source]
+    rows[n_edges:] = columns[:n_edges] = place[target]
+    A = sp.coo_array((np.ones(2 * n_edges, dtype=np.int8), (rows, columns)), shape=(n, n))
+    del rows, columns
+    # a transpose lists each row in ascending order, and A is its own transpose
+    A = sp.csr_array(A.tocsr().tocsc().T)
+    return A.indptr, A.indices
 
 
 def dense_features(
@@ -111,7 +190,9 @@ def dense_features(
     X = rng.standard_normal((len(klass), n_features), dtype=np.float32)
     for block in (klass, community):
         centroids = rng.standard_normal((block.max() + 1, n_features), dtype=np.float32)
-        X += np.float32(signal) * centroids[block]
+        centroids *= np.float32(signal)
+        for rows in row_blocks(len(X)):
+            X[rows] += centroids[block[rows]]
     return X
 
 

@@ -1,0 +1,58 @@
+"""Peak memory of whole fits, each in a process of its own, and what more propagation steps add to it."""
+
+from typing import Any
+
+from altopt.bench import child, machine, peers
+from altopt.bench.clock import MEMORY_LIMIT, Say, failure, ratio
+from altopt.bench.networks import activations_gb, messages_gb
+from altopt.bench.report import Report, Table
+from altopt.bench.sizes import Case
+
+REPEATS = 1  # memory hardly varies
+
+
+def run(case: Case, repeats: int | None, say: Say) -> Report:
+    report = Report("memory", case.size.name, case.size.facts(), repeats or REPEATS)
+    report.not_installed = peers.missing(peers.GEOMETRIC)
+    name = case.size.name
+    rows = [least(report.repeats, say, "AltOpt(), the whole fit", "default_fit", size=name)]
+    for n_steps in (10, 30):
+        who = f"AltOpt.paper(n_steps={n_steps}), 2 rounds"
+        rows.append(least(report.repeats, say, who, "paper_fit", size=name, n_steps=n_steps))
+    if not report.not_installed:
+        mlp = activations_gb(case, 5)
+        for form, needs in (("CSR", mlp), ("edge_index", mlp + messages_gb(case, case.size.n_classes))):
+            for n_steps in (10, 30):
+                who = f"PyG APPNP K={n_steps}, {form}, one epoch"
+                if needs > MEMORY_LIMIT:
+                    rows.append({"who": who, "note": f"skipped: would need {needs:.1f} GB"})
+                    continue
+                try:
+                    row = least(
+                        report.repeats, say, who, "appnp_epoch", size=name, form=form, n_steps=n_steps
+                    )
+                except RuntimeError as error:
+                    row = {"who": who, "note": failure(error)}
+                rows.append(row)
+    for row in rows:
+        row["ratio"] = ratio(row.get("peak_gb"), rows[0]["peak_gb"])
+    title = "peak resident memory, graph and X loaded from disk first; ratio: peak / AltOpt()"
+    columns = ("who", "peak_gb", "ratio", "before_gb", "seconds", "note")
+    report.tables.append(Table(title, columns, rows))
+    stream = machine.bandwidth_alone()
+    report.measure(
+        default_gb=rows[0]["peak_gb"],
+        n_steps=ratio(rows[2]["peak_gb"], rows[1]["peak_gb"]),
+        stream_gb_s=stream,
+    )
+    if len(rows) > 4:
+        report.measure(appnp_n_steps=ratio(rows[4].get("peak_gb"), rows[3].get("peak_gb")))
+    report.notes.append(f"STREAM triad in this run: {stream:.1f} GB/s.")
+    return report
+
+
+def least(repeats: int, say: Say, who: str, task: str, **arguments: Any) -> dict[str, Any]:
+    """The row of the run that got by with the least."""
+    say(who)
+    found = min((child.run(task, **arguments) for _ in range(repeats)), key=lambda run: run["peak_gb"])
+    return {"who": who, **found}
