@@ -29,7 +29,6 @@ from altopt.bench.clock import Contestant, Timing, Unavailable, race
 from altopt.bench.page import page
 from altopt.bench.report import times_table
 from altopt.cli import run
-from altopt.estimator import one_hot
 
 TINY = replace(
     sizes.SIZES["cora"], name="cora", n_nodes=300, n_edges=900, n_classes=3, n_features=40, per_class=5
@@ -410,4 +409,4 @@ def test_a_wrong_call_is_one_sentence(call, said, capsys):
 def test_a_peers_matrix_is_the_one_we_use(case):
     A = sp.csr_array((case.values, case.indices, case.indptr), shape=(300, 300))
     assert abs(A - case.operator.matrix).max() < 1e-6
-    assert one_hot(case.known(), 3).sum() == len(case.train) == 15
+    assert solve.one_hot(case.known(), 3).sum() == len(case.train) == 15
