@@ -158,3 +158,12 @@ def test_the_console_entry():
     ]
     alone = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
     assert b"Usage: altopt" in alone.stdout
+
+
+def test_a_dry_run_says_what_a_fit_would_need_and_writes_nothing(files, capsys):
+    assert run(fit_call(files, "--dry-run")) == 0
+    said = capsys.readouterr().out
+    assert "needs about" in said
+    for part in ("features X", "graph", "phase 2, diffusing X", "peak"):
+        assert part in said
+    assert not files["out"].exists()
