@@ -83,6 +83,7 @@ def run(case: Case, repeats: int | None, say: Say) -> Report:
         f"STREAM triad in this run: {max(streams):.1f} GB/s.",
         f"The error is the true one, against ConjugateGradient(rtol={TRUTH:g}) in float64. Steps were counted before "
         "the clock ran; the paper's step takes the same number wherever it is computed. Start: F = Y.",
+        "Ratios and the goal are against the fastest of our solvers in the same run.",
         "A peer whose whole solve would pass the time limit made fewer steps, scaled up; its row says so.",
     ]
     return report
