@@ -5,6 +5,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.linalg import solve_triangular, svd
 
 from altopt import diffusion
 from altopt.arrays import Array, row_blocks
@@ -183,12 +184,35 @@ def leading_directions(features: Features, spread: Any, rank: int, n_power: int,
     width = min(rank + 10, features.n_rows, features.n_columns)
     V = rng.standard_normal((features.n_columns, width)).astype(np.float32)
     for _ in range(n_power + 1):
-        Q, _ = np.linalg.qr(spread(features.times(V)))
+        Q = levelled_out(spread(features.times(V)))
         B = features.transpose_times(spread(Q))  # X'' Q: d x width
-        V, _ = np.linalg.qr(B)
-    # the right singular vectors of Q' X' = B', from the small factor of B = V R
-    _, _, right = np.linalg.svd((V.T @ B).T, full_matrices=False)
-    return np.ascontiguousarray((V @ right.T)[:, :rank])
+        V = levelled_out(B)
+    return np.ascontiguousarray(leading_first(B)[:, :rank])
+
+
+def gram_of(B: Array) -> Array:
+    """B'B, summed in float64 over blocks."""
+    return np.asarray(sum((B[rows].T @ B[rows]).astype(np.float64) for rows in row_blocks(len(B))))
+
+
+def levelled_out(B: Array) -> Array:
+    """B R^-1, R'R = B'B + a little: columns about orthonormal, so that the next product does not lose the weak ones.
+
+    All products: much faster than a QR of a tall B, and exact orthonormality is not needed in between.
+    """
+    gram = gram_of(B)
+    size = float(np.trace(gram))
+    if size <= 0:
+        return B
+    gram[np.diag_indices_from(gram)] += 1e-7 * size
+    R = np.linalg.cholesky(gram).T
+    return np.asarray(B @ solve_triangular(R, np.eye(len(R)), check_finite=False).astype(np.float32))
+
+
+def leading_first(B: Array) -> Array:
+    """Left singular vectors of B, the largest singular value first; zeros where B has no further direction."""
+    U, values, _ = svd(B, full_matrices=False, check_finite=False)
+    return np.asarray(U * (values > 1e-6 * max(values[0], 1e-30)))
 
 
 def settle_isolated(isolated: Array, Z: Array, restart: float) -> Array:

@@ -16,11 +16,13 @@ class LinearEncoder:
     """P = softmax(sharpness * (X W + b)), with W, b minimising sum_i w_i CE(targets_i, X_i W + b) + ||W||^2 / 2C.
 
     Regularised weights make logits shy; `sharpness` makes up for it where P enters the feature view. An epoch
-    is one L-BFGS iteration; training goes on from where the last round left W and b.
+    is one L-BFGS iteration; training goes on from where the last round left W and b, and ends early when an
+    iteration lowers the loss by less than `tolerance` of it.
     """
 
     C: float = 5.0
     sharpness: float = 2.0
+    tolerance: float = 1e-4
 
     def begin(self, n_features: int, n_classes: int, seed: int) -> "LinearLearner":
         return LinearLearner(self, n_features, n_classes)
@@ -49,9 +51,8 @@ class LinearLearner:
             return total, np.concatenate([gradient_W.ravel(), slope.sum(axis=0, dtype=np.float64)])
 
         start = np.concatenate([self.W.ravel(), self.b])
-        found = minimize(
-            loss, start, jac=True, method="L-BFGS-B", options={"maxiter": n_epochs, "maxcor": 10}
-        )
+        options = {"maxiter": n_epochs, "maxcor": 10, "ftol": self.settings.tolerance}
+        found = minimize(loss, start, jac=True, method="L-BFGS-B", options=options)
         self.W, self.b = found.x[: self.W.size].reshape(shape), found.x[self.W.size :]
         return float(found.fun / max(float(weighted.sum(dtype=np.float64)), 1e-12))
 

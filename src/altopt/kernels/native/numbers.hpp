@@ -1,4 +1,5 @@
 // How numbers are stored and computed with: float16 is stored in 16 bits and computed in float.
+// Compiled once for each instruction set: what is not static here could be linked from a set the machine lacks.
 #pragma once
 #include <cstdint>
 #include <cstring>
@@ -21,10 +22,10 @@ template <> struct arithmetic<half> {
 };
 template <class T> using computed = typename arithmetic<T>::type;
 
-inline float widen(float x) { return x; }
-inline double widen(double x) { return x; }
+static inline float widen(float x) { return x; }
+static inline double widen(double x) { return x; }
 
-inline float widen(half h) {
+static inline float widen(half h) {
 #if defined(__F16C__)
     return _cvtsh_ss(h.bits);
 #else
@@ -45,10 +46,10 @@ inline float widen(half h) {
 #endif
 }
 
-inline void narrow(float x, float &stored) { stored = x; }
-inline void narrow(double x, double &stored) { stored = x; }
+static inline void narrow(float x, float &stored) { stored = x; }
+static inline void narrow(double x, double &stored) { stored = x; }
 
-inline void narrow(float x, half &stored) { // to the nearest, ties to even; past 65504 infinite
+static inline void narrow(float x, half &stored) { // to the nearest, ties to even; past 65504 infinite
 #if defined(__F16C__)
     stored.bits = _cvtss_sh(x, 0);
 #else
@@ -78,7 +79,7 @@ template <class C> struct eight {
 };
 template <class T> using Eight = typename eight<computed<T>>::type;
 
-template <class T> inline Eight<T> load8(const T *stored) {
+template <class T> static inline Eight<T> load8(const T *stored) {
     Eight<T> x;
     if constexpr (sizeof(T) == sizeof(computed<T>)) {
         std::memcpy(&x, stored, sizeof(x));
@@ -93,7 +94,7 @@ template <class T> inline Eight<T> load8(const T *stored) {
     return x;
 }
 
-template <class T> inline void store8(const Eight<T> &x, T *stored) {
+template <class T> static inline void store8(const Eight<T> &x, T *stored) {
     if constexpr (sizeof(T) == sizeof(computed<T>)) {
         std::memcpy(stored, &x, sizeof(x));
     } else {
@@ -108,7 +109,7 @@ template <class T> inline void store8(const Eight<T> &x, T *stored) {
 
 // past the caches, where the machine can: a result that is not read soon must not push out what is; `stored` lies at a
 // multiple of 16 bytes
-template <class T> inline void stream8(const Eight<T> &x, T *stored) {
+template <class T> static inline void stream8(const Eight<T> &x, T *stored) {
 #if defined(__x86_64__)
     __m128i packed[sizeof(T) / 2];
     store8(x, reinterpret_cast<T *>(packed));
