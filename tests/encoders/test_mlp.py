@@ -29,7 +29,7 @@ def test_cutting_a_batch_into_blocks_changes_nothing_but_the_rounding(loss, batc
 
 @pytest.mark.parametrize("fused", [None, False])
 @pytest.mark.parametrize("batch_size", [None, 50])
-def test_the_bits_do_not_depend_on_how_many_threads_there_are(batch_size, fused, monkeypatch):
+def test_the_bits_do_not_depend_on_how_many_blocks_are_worked_on_at_once(batch_size, fused, monkeypatch):
     monkeypatch.setattr(perceptron, "FEWEST_ROWS", 7)
     monkeypatch.setattr(perceptron, "CACHED", 0)
     X, targets, weights = material()
