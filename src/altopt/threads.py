@@ -1,9 +1,12 @@
 """One place decides how many threads the linear algebra underneath may use."""
 
 import os
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
@@ -42,18 +45,56 @@ def threads_for(size: int, *, with_torch: bool) -> Iterator[None]:
     try:
         with ThreadpoolController().limit(limits=1):
             if with_torch:
-                yield from _torch_on_one_thread()
+                with _torch_threads(1):
+                    yield
             else:
                 yield
     finally:
         _one.reset(outer)
 
 
-def _torch_on_one_thread() -> Iterator[None]:
+@contextmanager
+def side_by_side(n_most: int) -> Iterator[Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]]:
+    """A `map` for work in torch: up to `n_most` calls at once, each on its share of threads, results in order.
+
+    Torch's threads meet after every operation, and where others use the processors too they mostly wait for each
+    other. Threads that each do a whole call meet seldom. With one thread to spare it is Python's own `map`.
+    """
+    n_threads = kernel_threads()
+    n_workers = min(n_threads, n_most)
+    if n_workers <= 1:
+        yield map
+        return
+    with (
+        _torch_threads(n_threads // n_workers),
+        ThreadPoolExecutor(n_workers, initializer=_begin_worker, initargs=(n_threads // n_workers,)) as pool,
+    ):
+
+        def run(work: Callable[[Any], Any], jobs: Iterable[Any]) -> Iterator[Any]:
+            waiting: deque[Future[Any]] = deque()
+            for job in jobs:
+                waiting.append(pool.submit(work, job))
+                if len(waiting) > 2 * n_workers:  # results that wait their turn take memory
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+
+        yield run
+
+
+def _begin_worker(n_threads: int) -> None:
+    import torch
+
+    _one.set(True)
+    torch.set_num_threads(n_threads)  # a setting of each thread
+
+
+@contextmanager
+def _torch_threads(number: int) -> Iterator[None]:
     import torch
 
     before = torch.get_num_threads()
-    torch.set_num_threads(1)
+    torch.set_num_threads(number)
     try:
         yield
     finally:

@@ -13,7 +13,7 @@ KEPT = 2**26  # numbers of X up to which it is made a tensor once and for all, n
 class Batches:
     """Each epoch hands out every row once, in batches of `size`, and each batch in blocks.
 
-    A batch's gradient is the sum of its blocks' gradients, so that a full batch needs the memory of a block.
+    A batch's gradient is the sum of its blocks' gradients, so that a full batch needs the memory of a few blocks.
     """
 
     def __init__(
