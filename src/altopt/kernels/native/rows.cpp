@@ -37,10 +37,16 @@ template <class T, class U> void enter_rows(const Enter<T, U> &e, int n_threads)
             const U *in = e.in + (e.order ? std::int64_t(e.order[k]) : k) * e.stride;
             T *out = e.out + k * e.padded;
             const C scale = e.scale[k];
-            for (std::int64_t j = 0; j < e.width; ++j)
+            std::int64_t j = 0;
+            for (; j + 8 <= e.width; j += 8) {
+                Eight<T> x;
+                for (int k = 0; k < 8; ++k)
+                    x[k] = C(in[j + k]);
+                store8<T>(scale * x, out + j);
+            }
+            for (; j < e.width; ++j)
                 narrow(C(scale * C(in[j])), out[j]);
-            for (std::int64_t j = e.width; j < e.padded; ++j)
-                narrow(C(0), out[j]);
+            std::fill(out + j, out + e.padded, T{});
         }
     });
 }
@@ -52,7 +58,13 @@ template <class T, class U> void leave_rows(const Leave<T, U> &l, int n_threads)
             const T *in = l.in + k * l.padded;
             U *out = l.out + (l.order ? std::int64_t(l.order[k]) : k) * l.stride;
             const C scale = l.scale[k];
-            for (std::int64_t j = 0; j < l.width; ++j)
+            std::int64_t j = 0;
+            for (; j + 8 <= l.width; j += 8) {
+                const Eight<T> x = scale * load8(in + j);
+                for (int k = 0; k < 8; ++k)
+                    out[j + k] = U(x[k]);
+            }
+            for (; j < l.width; ++j)
                 out[j] = U(C(scale * widen(in[j])));
         }
     });

@@ -6,7 +6,8 @@
 
 namespace {
 
-constexpr std::int64_t AHEAD = 16;         // edges between asking for a row and using it
+// edges between asking for a row and using it: about 2 KB of rows on their way
+template <class T> constexpr std::int64_t AHEAD = sizeof(T) == 2 ? 32 : 16;
 constexpr std::int64_t ENTRIES = 8192;     // edges and rows a thread takes at a time, about
 constexpr std::int64_t LARGE = 1 << 22;    // bytes of a result that would push its own input out of the caches
 
@@ -45,17 +46,19 @@ __attribute__((noinline)) const T *alone(const T *row, std::int64_t columns, T *
     return spare;
 }
 
-// rows from..to of `columns` columns that begin at column `first`; BLOCKS * 8 >= columns > (BLOCKS - 1) * 8
-template <class T, int BLOCKS, bool WEIGHTED>
+// rows from..to of `columns` columns that begin at column `first`; BLOCKS * 8 >= columns > (BLOCKS - 1) * 8.
+// WHOLE: rows are just these columns, a multiple of eight, so that their places are known and all may be read
+template <class T, int BLOCKS, bool WEIGHTED, bool WHOLE>
 double panel(const Csr<T> &A, const Step<T> &s, std::int64_t first, std::int64_t columns, std::int64_t from,
              std::int64_t to, bool stream) {
     using Row = Sums<T, BLOCKS>;
+    const std::int64_t stride = WHOLE ? Row::whole : s.width;
     const std::int64_t last_edge = A.indptr[A.n_rows] - 1;
     // the last position at which a whole row may be read, in X and in blocks of n_rows rows
     const std::int64_t last_of_X = A.n_columns * s.width - Row::whole, last_of_out = A.n_rows * s.width - Row::whole;
     T spare[Row::whole];
     const auto at = [&](const T *block, std::int64_t place, std::int64_t last) {
-        return __builtin_expect(place <= last, 1) ? block + place : alone(block + place, columns, spare, Row::whole);
+        return WHOLE || __builtin_expect(place <= last, 1) ? block + place : alone(block + place, columns, spare, Row::whole);
     };
     Eight<T> mask;
     for (int k = 0; k < 8; ++k)
@@ -64,16 +67,16 @@ double panel(const Csr<T> &A, const Step<T> &s, std::int64_t first, std::int64_t
     for (std::int64_t i = from; i < to; ++i) {
         Row row;
         for (std::int64_t e = A.indptr[i]; e < A.indptr[i + 1]; ++e) {
-            const T *soon = s.X + std::int64_t(A.indices[std::min(e + AHEAD, last_edge)]) * s.width + first;
+            const T *soon = s.X + std::int64_t(A.indices[std::min(e + AHEAD<T>, last_edge)]) * stride + first;
             for (std::int64_t byte = 0; byte < Row::whole * std::int64_t(sizeof(T)); byte += 64)
                 __builtin_prefetch(reinterpret_cast<const char *>(soon) + byte);
-            const T *neighbour = at(s.X, std::int64_t(A.indices[e]) * s.width + first, last_of_X);
+            const T *neighbour = at(s.X, std::int64_t(A.indices[e]) * stride + first, last_of_X);
             if constexpr (WEIGHTED)
                 row.add(A.weights[e], neighbour);
             else
                 row.add(neighbour);
         }
-        const std::int64_t place = i * s.width + first;
+        const std::int64_t place = i * stride + first;
         row.times(s.scale[i]);
         if (s.diagonal)
             row.add(s.diagonal[i], at(s.X, place, last_of_X));
@@ -110,17 +113,23 @@ double panel(const Csr<T> &A, const Step<T> &s, std::int64_t first, std::int64_t
 template <class T>
 using Panel = double (*)(const Csr<T> &, const Step<T> &, std::int64_t, std::int64_t, std::int64_t, std::int64_t, bool);
 
-template <class T, bool WEIGHTED> Panel<T> panel_for(std::int64_t columns) {
-    static constexpr Panel<T> narrow[] = {panel<T, 1, WEIGHTED>, panel<T, 2, WEIGHTED>, panel<T, 3, WEIGHTED>,
-                                          panel<T, 4, WEIGHTED>};
+template <class T, bool WEIGHTED, bool WHOLE> Panel<T> panel_of(std::int64_t columns) {
+    static constexpr Panel<T> narrow[] = {panel<T, 1, WEIGHTED, WHOLE>, panel<T, 2, WEIGHTED, WHOLE>,
+                                          panel<T, 3, WEIGHTED, WHOLE>, panel<T, 4, WEIGHTED, WHOLE>};
     if constexpr (sizeof(T) == 8) {
         return narrow[(columns - 1) / 8];
     } else {
-        static constexpr Panel<T> wide[] = {panel<T, 5, WEIGHTED>, panel<T, 6, WEIGHTED>, panel<T, 7, WEIGHTED>,
-                                            panel<T, 8, WEIGHTED>};
+        static constexpr Panel<T> wide[] = {panel<T, 5, WEIGHTED, WHOLE>, panel<T, 6, WEIGHTED, WHOLE>,
+                                            panel<T, 7, WEIGHTED, WHOLE>, panel<T, 8, WEIGHTED, WHOLE>};
         const std::int64_t blocks = (columns - 1) / 8;
         return blocks < 4 ? narrow[blocks] : wide[blocks - 4];
     }
+}
+
+template <class T> Panel<T> panel_for(bool weighted, std::int64_t columns, std::int64_t width) {
+    if (columns == width && width % 8 == 0)
+        return weighted ? panel_of<T, true, true>(columns) : panel_of<T, false, true>(columns);
+    return weighted ? panel_of<T, true, false>(columns) : panel_of<T, false, false>(columns);
 }
 
 // bounds of chunks of rows with about as many entries each, so that no thread waits for a heavy one
@@ -155,7 +164,7 @@ template <class T> double run(const Csr<T> &A, const Step<T> &s, int n_threads) 
     for (std::int64_t chunk = 0; chunk < n_chunks; ++chunk)
         for (std::int64_t first = 0; first < s.width; first += even) {
             const std::int64_t columns = std::min(even, s.width - first);
-            const Panel<T> rows = A.weights ? panel_for<T, true>(columns) : panel_for<T, false>(columns);
+            const Panel<T> rows = panel_for<T>(A.weights != nullptr, columns, s.width);
             totals[chunk] += rows(A, s, first, columns, bounds[chunk], bounds[chunk + 1], stream);
         }
     double total = 0;
