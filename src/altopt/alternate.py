@@ -24,6 +24,7 @@ class Problem:
     labelled: Array  # bool, one per node
     dtype: Any  # of F and P
     objective: Callable[[Array, Array], Objective]  # from P and confidence weights w to the views' sum
+    weighs: bool = False  # whether the objective looks at w
     validation: tuple[Array, Array] | None = None  # nodes and class numbers; only to pick the best round
 
 
@@ -126,7 +127,10 @@ def alternate(
         changed = float(np.mean(reading.label != state.label))
         settled = schedule.settled is not None and state.n_done > 0 and changed <= schedule.settled
         if settled and not last and solvers.last is not solvers.rounds:
-            solution = solvers.last.solve(objective, solution.F)
+            state.F = state.start = (
+                solution.F
+            )  # the former ones are let go before the answer needs their room
+            solution = solvers.last.solve(objective, state.start)
         finished = settled or last
         state.F, state.w, state.label = solution.F, reading.w, reading.label
         state.start = pseudo_labels.carry(solution.F)
@@ -155,7 +159,8 @@ def warm_up(problem: Problem, learner: Learner, schedule: Schedule) -> State:
     P = learner.predict(problem.rows).astype(problem.dtype, copy=False)
     F = np.zeros(P.shape, dtype=problem.dtype)
     F[L] = problem.Y
-    return State(0, F, P, certainty(P), F, F.argmax(axis=1).astype(np.int32), learner)
+    w = certainty(P) if problem.weighs else np.ones(len(P))
+    return State(0, F, P, w, F, F.argmax(axis=1).astype(np.int32), learner)
 
 
 def train(

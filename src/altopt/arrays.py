@@ -21,6 +21,13 @@ def working_dtype(n_rows: int, n_columns: int) -> np.dtype[Any]:
     return np.dtype(np.float64 if n_rows * n_columns < SINGLE_FROM else np.float32)
 
 
+def row_sums(A: Any) -> Array:
+    """The sum of each row of a CSR matrix, in float64."""
+    if np.all(A.data == 1):
+        return np.asarray(np.diff(A.indptr), dtype=np.float64)
+    return np.asarray(A.sum(axis=1, dtype=np.float64)).ravel()
+
+
 def softmax(F: Array, temperature: float = 1.0) -> Array:
     """exp(F_ij / temperature), each row divided by its sum; finite for every finite F."""
     shifted = (F - F.max(axis=1, keepdims=True)) / temperature

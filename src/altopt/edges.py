@@ -189,7 +189,10 @@ def from_matrix(M: Any) -> Given:
         A = A.copy()
         A.sum_duplicates()
     nowhere = np.zeros(0, np.int64)
-    A = A if A.dtype == np.float64 else A.astype(np.float64)
+    if np.all(A.data == 1):  # in one byte each until the matrix is settled
+        A = sparse.csr_array((np.ones(A.nnz, np.int8), A.indices, A.indptr), shape=A.shape)
+    elif A.dtype != np.float64:
+        A = A.astype(np.float64)
     return Given(nowhere, nowhere, matrix=A, n_nodes=A.shape[0], ends="fixed", direction="stated")
 
 

@@ -174,7 +174,8 @@ class AltOpt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         with threads_for(n * min(X.shape[1], 256), with_torch=isinstance(self._encoder(), MLPEncoder)):
             self.inputs_ = self._inputs().prepare(A_tilde, X, self.restart, self.n_diffusion, self.seed_)
             rows = encoder_rows(self.inputs_)
-            problem = Problem(rows, self.Y_, self.labelled_, dtype, objective, judges)
+            weighs = self.feature_view is SoftmaxFeatureView
+            problem = Problem(rows, self.Y_, self.labelled_, dtype, objective, weighs, judges)
             self._alternate(problem, on_round, checkpoint, resume)
         self.reached_ = ~empty_rows(X)
         if not self.reached_.all():

@@ -66,9 +66,11 @@ class Features:
         for rows in row_blocks(self.n_rows):
             block = self.X[rows]
             block = block.toarray() if self.sparse else np.asarray(block)
-            if self.mean is not None and self.std is not None:
-                block = (block - self.mean) / self.std
-            out[rows] = block
+            if self.mean is None or self.std is None:
+                out[rows] = block
+            else:  # in X's own precision: a large mean must not eat up what is left of a float64
+                np.subtract(block, self.mean.astype(block.dtype), out=out[rows], casting="same_kind")
+                out[rows] /= self.std.astype(np.float32)
         return out
 
 

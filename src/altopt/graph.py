@@ -14,7 +14,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from altopt import tables
-from altopt.arrays import Array
+from altopt.arrays import Array, row_sums
 from altopt.edges import (
     Given,
     as_ids,
@@ -99,7 +99,7 @@ class Graph:
     @cached_property
     def degrees(self) -> Array:
         """The sum of each node's edge weights."""
-        return np.asarray(self.adjacency.sum(axis=1, dtype=np.float64)).ravel()
+        return row_sums(self.adjacency)
 
     @cached_property
     def components(self) -> Array:
@@ -333,11 +333,10 @@ def _moved(A: Any, to: Array, n: int) -> Any:
 
 
 def _settled(A: Any) -> Any:
-    """A with 32-bit indices, or 64-bit ones where these are too small; ones in 32 bits, other weights in 64."""
-    number = np.float32 if np.all(A.data == 1) else np.float64
+    """A with 32-bit indices, or 64-bit ones where these are too small; weights in 64 bits, ones as one number."""
     index = np.int32 if max(A.nnz, A.shape[0]) <= np.iinfo(np.int32).max else np.int64
-    parts = (
-        A.data.astype(number, copy=False),
-        *(i.astype(index, copy=False) for i in (A.indices, A.indptr)),
-    )
-    return sparse.csr_array(parts, shape=A.shape)
+    ones = np.all(A.data == 1)
+    # a view of a single 1, as long as it must be: a large graph has nothing to keep there
+    data = np.broadcast_to(np.float32(1), A.nnz) if ones else A.data.astype(np.float64, copy=False)
+    indices, indptr = (part.astype(index, copy=False) for part in (A.indices, A.indptr))
+    return sparse.csr_array((data, indices, indptr), shape=A.shape)

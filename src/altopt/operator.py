@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from altopt.arrays import Array
+from altopt.arrays import Array, row_sums
 from altopt.kernels.choose import serving, step
 from altopt.layout import Layout, lay_out
 from altopt.ordering import community_order, order_for, too_large
@@ -30,7 +30,7 @@ class NormalizedAdjacency:
             A = sp.csr_array(A + sp.diags_array(np.full(A.shape[0], A.data.mean() if A.nnz else 1.0)))
         self.self_loops = self_loops
         self.adjacency = A
-        self.degrees: Array = np.asarray(A.sum(axis=1, dtype=np.float64)).ravel()
+        self.degrees: Array = row_sums(A)
         self._single: Any = None
         self._layouts: dict[bool, Layout] = {}
         self._order: Array | None = None

@@ -12,6 +12,7 @@ from altopt.layout import inverse
 CACHE = 2**24  # bytes of a block that caches hold in any order
 NEAR = 2**20  # bytes between two rows that one core's cache holds
 GAIN = 0.1  # share of the edges that must become near
+N_LEVELS, N_SWEEPS = 2, 3  # communities, and regions of them; more finds little more
 
 
 def order_for(adjacency: Any, row_bytes: int, native: Any = None) -> Array | None:
@@ -54,5 +55,5 @@ def community_order(adjacency: Any, native: Any = None) -> Array:
         )
     order = np.empty(adjacency.shape[0], dtype=np.int32)
     indptr, indices = adjacency.indptr.astype(np.int64), adjacency.indices.astype(np.int32, copy=False)
-    native.community_order(indptr, indices, 2, 3, order)
+    native.community_order(indptr, indices, N_LEVELS, N_SWEEPS, order)
     return order

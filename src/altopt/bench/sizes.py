@@ -100,7 +100,7 @@ class Case:
 
     def adjacency(self) -> Any:
         n = self.size.n_nodes
-        return sp.csr_array((np.ones(self.nnz), self.indices, self.indptr), shape=(n, n))
+        return sp.csr_array((np.ones(self.nnz, dtype=np.float32), self.indices, self.indptr), shape=(n, n))
 
     @cached_property
     def values(self) -> Array:

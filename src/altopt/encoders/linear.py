@@ -37,13 +37,12 @@ class LinearLearner:
     def train(self, X: Any, targets: Array, weights: Array, n_epochs: int) -> float:
         shape = self.W.shape
         X = sp.csr_array(X) if sp.issparse(X) else np.ascontiguousarray(X)
-        dtype = working_dtype(X.shape[0], shape[1])
-        weighted = np.ascontiguousarray(targets * weights[:, None], dtype=dtype)
+        weighted = np.ascontiguousarray(targets * weights[:, None], dtype=np.float32)
 
         def loss(flat: Array) -> tuple[float, Array]:
             W, b = flat[: self.W.size].reshape(shape), flat[self.W.size :]
-            logits = np.asarray(X @ W.astype(X.dtype), dtype=dtype)
-            logits += b.astype(dtype)
+            logits = np.asarray(X @ W.astype(X.dtype), dtype=np.float32)
+            logits += b.astype(np.float32)
             value, slope = cross_entropy(logits, weighted)
             gradient_W = np.asarray(X.T @ slope.astype(X.dtype, copy=False), dtype=np.float64)
             gradient_W += W / self.settings.C

@@ -54,6 +54,8 @@ class Staged:
     def conclude(self, X: Any, spare: Any, n_products: int, reason: str, converged: bool = True) -> Solution:
         """The Solution at X, its residual measured afresh; `spare` is used up."""
         residual = self.step(X, spare, gain=1.0, keep=0.0)
+        roughness = self._roughness(X, spare)
+        del self.rest  # room for the answer
         return Solution(
             self.stage.leave(X, np.empty(self.shape, dtype=self.dtype)),
             n_products + 1,
@@ -61,7 +63,7 @@ class Staged:
             residual / self.floor if self.floor > 0 else None,
             converged,
             reason,
-            self._roughness(X, spare),
+            roughness,
             self.stage.description,
         )
 

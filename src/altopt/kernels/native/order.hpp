@@ -5,13 +5,41 @@
 #include <numeric>
 #include <vector>
 
+// How often each of a few numbers came up, in a table small enough for the innermost cache.
+class Tally {
+  public:
+    static constexpr std::int64_t MOST = 512; // different numbers it may hold
+
+    void add(std::int32_t number) {
+        std::uint32_t slot = std::uint32_t(number) * 2654435769u >> 22;
+        while (count[slot] != 0 && key[slot] != number)
+            slot = (slot + 1) % SLOTS;
+        if (count[slot]++ == 0) {
+            key[slot] = number;
+            used.push_back(slot);
+        }
+    }
+    template <class Use> void empty(const Use &use) { // hands out each number and how often, and forgets them
+        for (const std::uint32_t slot : used) {
+            use(key[slot], count[slot]);
+            count[slot] = 0;
+        }
+        used.clear();
+    }
+
+  private:
+    static constexpr std::uint32_t SLOTS = 1024;
+    std::vector<std::int32_t> key = std::vector<std::int32_t>(SLOTS), count = std::vector<std::int32_t>(SLOTS, 0);
+    std::vector<std::uint32_t> used;
+};
+
 // Moves groups of nodes between clusters, one after the other, each to where modularity gains most:
 // gain(cluster) = edges into it - volume of the group * volume of the cluster / volume of all.
 class Clusters {
   public:
     Clusters(const std::int64_t *indptr, const std::int32_t *indices, std::int64_t n)
-        : indptr(indptr), indices(indices), n(n), group(n), members(n), first(n + 1), all(double(indptr[n])) {
-        std::iota(group.begin(), group.end(), 0);
+        : indptr(indptr), indices(indices), n(n), cluster(n), members(n), first(n + 1) {
+        std::iota(cluster.begin(), cluster.end(), 0);
         std::iota(members.begin(), members.end(), 0);
         std::iota(first.begin(), first.end(), std::int64_t(0));
     }
@@ -19,42 +47,54 @@ class Clusters {
     // clusters of the present groups, which become the groups
     void join(int n_sweeps) {
         const std::int64_t n_groups = std::int64_t(first.size()) - 1;
-        std::vector<std::int32_t> cluster(n_groups), touched;
-        std::vector<double> volume(n_groups, 0.0), own(n_groups, 0.0);
-        std::vector<std::int32_t> count(n_groups, 0);
-        std::iota(cluster.begin(), cluster.end(), 0);
+        const double all = std::max(double(indptr[n]), 1.0);
+        std::vector<double> volume(n_groups, 0.0);
+        std::vector<std::int64_t> inside(n_groups, 0); // entries between nodes of a group
         for (std::int64_t g = 0; g < n_groups; ++g) {
-            for (std::int64_t k = first[g]; k < first[g + 1]; ++k)
-                own[g] += double(indptr[members[k] + 1] - indptr[members[k]]);
-            volume[g] = own[g];
+            volume[g] = size(g);
+            if (first[g + 1] - first[g] > 1)
+                look(g, [&](std::int32_t c) { inside[g] += c == g; });
         }
+        Tally few;
+        std::vector<std::int32_t> many(n_groups, 0), touched;
         for (int sweep = 0; sweep < n_sweeps; ++sweep)
             for (std::int64_t g = 0; g < n_groups; ++g) {
-                for (std::int64_t k = first[g]; k < first[g + 1]; ++k)
-                    for (std::int64_t e = indptr[members[k]]; e < indptr[members[k] + 1]; ++e) {
-                        const std::int32_t other = group[indices[e]];
-                        if (other == g)
-                            continue;
-                        const std::int32_t c = cluster[other];
-                        if (count[c]++ == 0)
-                            touched.push_back(c);
-                    }
-                volume[cluster[g]] -= own[g];
-                std::int32_t best = cluster[g];
-                double most = count[best] - own[g] * volume[best] / all;
-                for (const std::int32_t c : touched) {
-                    const double gain = count[c] - own[g] * volume[c] / all;
-                    if (gain > most) {
+                const std::int32_t now = cluster[members[first[g]]];
+                const double own = size(g);
+                volume[now] -= own;
+                std::int32_t best = now;
+                double most = -own * volume[now] / all, at_home = 0;
+                const auto weigh = [&](std::int32_t c, double edges) {
+                    const double gain = edges - own * volume[c] / all;
+                    if (c == now)
+                        at_home = gain - double(inside[g]);
+                    else if (gain > most) {
                         most = gain;
                         best = c;
                     }
-                    count[c] = 0;
+                };
+                if (own <= Tally::MOST) {
+                    look(g, [&](std::int32_t c) { few.add(c); });
+                    few.empty(weigh);
+                } else {
+                    look(g, [&](std::int32_t c) {
+                        if (many[c]++ == 0)
+                            touched.push_back(c);
+                    });
+                    for (const std::int32_t c : touched) {
+                        weigh(c, many[c]);
+                        many[c] = 0;
+                    }
+                    touched.clear();
                 }
-                touched.clear();
-                volume[best] += own[g];
-                cluster[g] = best;
+                if (at_home >= most)
+                    best = now;
+                volume[best] += own;
+                if (best != now)
+                    for (std::int64_t k = first[g]; k < first[g + 1]; ++k)
+                        cluster[members[k]] = best;
             }
-        regroup(cluster);
+        regroup();
     }
 
     const std::vector<std::int32_t> &order() const { return members; }
@@ -63,29 +103,47 @@ class Clusters {
     const std::int64_t *indptr;
     const std::int32_t *indices;
     std::int64_t n;
-    std::vector<std::int32_t> group;   // of each node
+    std::vector<std::int32_t> cluster; // of each node; between calls of join its group
     std::vector<std::int32_t> members; // nodes, group after group
     std::vector<std::int64_t> first;   // of each group in members
-    double all;
 
-    // each cluster a group, its nodes in the order of the groups it was made of
-    void regroup(const std::vector<std::int32_t> &cluster) {
-        std::vector<std::int32_t> number(cluster.size(), -1);
-        std::int32_t n_clusters = 0;
-        for (const std::int32_t c : cluster)
-            if (number[c] < 0)
-                number[c] = n_clusters++;
-        std::vector<std::int64_t> starts(n_clusters + 1, 0);
-        for (std::int64_t g = 0; g < std::int64_t(cluster.size()); ++g)
-            starts[number[cluster[g]] + 1] += first[g + 1] - first[g];
+    double size(std::int64_t g) const {
+        std::int64_t total = 0;
+        for (std::int64_t k = first[g]; k < first[g + 1]; ++k)
+            total += indptr[members[k] + 1] - indptr[members[k]];
+        return double(total);
+    }
+
+    // the cluster of the other end of each edge of a group
+    template <class Use> void look(std::int64_t g, const Use &use) const {
+        const std::int64_t last = indptr[n] - 1;
+        for (std::int64_t k = first[g]; k < first[g + 1]; ++k)
+            for (std::int64_t e = indptr[members[k]]; e < indptr[members[k] + 1]; ++e) {
+                __builtin_prefetch(&cluster[indices[std::min(e + 24, last)]]);
+                use(cluster[indices[e]]);
+            }
+    }
+
+    // each cluster a group, numbered as they come up, its nodes in the order of the groups it was made of
+    void regroup() {
+        std::vector<std::int32_t> number(first.size(), -1);
+        std::vector<std::int64_t> starts(1, 0);
+        for (std::int64_t k = 0; k < n; ++k) {
+            std::int32_t &c = number[cluster[members[k]]];
+            if (c < 0) {
+                c = std::int32_t(starts.size()) - 1;
+                starts.push_back(0);
+            }
+            ++starts[c + 1];
+        }
         std::partial_sum(starts.begin(), starts.end(), starts.begin());
         std::vector<std::int64_t> next(starts.begin(), starts.end() - 1);
         std::vector<std::int32_t> moved(n);
-        for (std::int64_t g = 0; g < std::int64_t(cluster.size()); ++g)
-            for (std::int64_t k = first[g]; k < first[g + 1]; ++k)
-                moved[next[number[cluster[g]]]++] = members[k];
-        for (std::int64_t i = 0; i < n; ++i)
-            group[i] = number[cluster[group[i]]];
+        for (std::int64_t k = 0; k < n; ++k) {
+            std::int32_t &c = cluster[members[k]];
+            c = number[c];
+            moved[next[c]++] = members[k];
+        }
         members.swap(moved);
         first.swap(starts);
     }
