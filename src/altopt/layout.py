@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 
 from altopt.arrays import Array
-from altopt.threads import kernel_threads
 
 
 @dataclass(frozen=True)
@@ -51,12 +50,12 @@ def lay_out(adjacency: Any, degrees: Array, order: Array | None = None, native: 
     counts = np.diff(indptr)[order]
     moved = np.concatenate([[0], np.cumsum(counts)])
     if native is None:
-        # entry e of row k came from entry indptr[order[k]] + (e - moved[k])
-        came_from = np.arange(len(indices)) + np.repeat(indptr[:-1][order] - moved[:-1], counts)
-        indices, weights = place[indices[came_from]], None if weights is None else weights[came_from]
+        rows, columns = np.repeat(place, np.diff(indptr)), place[indices]
+        by_row = np.lexsort((columns, rows))
+        indices, weights = columns[by_row], None if weights is None else weights[by_row]
     else:
         to, to_weights = np.empty_like(indices), None if weights is None else np.empty_like(weights)
-        native.renumber(indptr, indices, weights, order, place, moved, to, to_weights, kernel_threads())
+        native.renumber(indptr, indices, weights, order, place, moved, to, to_weights)
         indices, weights = to, to_weights
     return Layout(moved, indices, weights, degrees[order], order)
 

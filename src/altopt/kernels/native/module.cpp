@@ -187,7 +187,7 @@ void order_on(Vector<std::int64_t> indptr, Vector<std::int32_t> indices, int n_l
 
 void renumber_on(Vector<std::int64_t> indptr, Vector<std::int32_t> indices, std::optional<Vector<double>> weights,
                  Vector<std::int32_t> order, Vector<std::int32_t> place, Vector<std::int64_t> out_indptr,
-                 OutVector<std::int32_t> out_indices, std::optional<OutVector<double>> out_weights, int n_threads) {
+                 OutVector<std::int32_t> out_indices, std::optional<OutVector<double>> out_weights) {
     const size_t n = order.shape(0), nnz = indices.shape(0);
     require(indptr.shape(0) == n + 1 && place.shape(0) == n && out_indptr.shape(0) == n + 1 &&
                 size_t(indptr.data()[n]) == nnz && size_t(out_indptr.data()[n]) == nnz && out_indices.shape(0) == nnz &&
@@ -196,7 +196,7 @@ void renumber_on(Vector<std::int64_t> indptr, Vector<std::int32_t> indices, std:
             "renumber: the shapes do not fit together");
     nb::gil_scoped_release release;
     renumber(indptr.data(), indices.data(), data_or_null<double>(weights), order.data(), place.data(), std::int64_t(n),
-             out_indptr.data(), out_indices.data(), out_weights ? out_weights->data() : nullptr, n_threads);
+             out_indptr.data(), out_indices.data(), out_weights ? out_weights->data() : nullptr);
 }
 
 template <class T> void define_step(nb::module_ &m) {
@@ -234,7 +234,6 @@ NB_MODULE(_native, m) {
     m.def("surest_per_class", &surest_on);
     m.def("community_order", &order_on);
     m.def("renumber", &renumber_on, nb::arg("indptr"), nb::arg("indices"), nb::arg("weights").none(), nb::arg("order"),
-          nb::arg("place"), nb::arg("out_indptr"), nb::arg("out_indices"), nb::arg("out_weights").none(),
-          nb::arg("n_threads"));
+          nb::arg("place"), nb::arg("out_indptr"), nb::arg("out_indices"), nb::arg("out_weights").none());
     m.def("level", [] { return level == Level::avx512 ? "avx512" : level == Level::avx2 ? "avx2" : "plain"; });
 }

@@ -110,6 +110,14 @@ template <class T> static inline void store8(const Eight<T> &x, T *stored) {
 // past the caches, where the machine can: a result that is not read soon must not push out what is; `stored` lies at a
 // multiple of 16 bytes
 template <class T> static inline void stream8(const Eight<T> &x, T *stored) {
+#if defined(__AVX__)
+    if constexpr (sizeof(T) == 4) {
+        if (reinterpret_cast<std::uintptr_t>(stored) % 32 == 0) {
+            _mm256_stream_ps(reinterpret_cast<float *>(stored), x);
+            return;
+        }
+    }
+#endif
 #if defined(__x86_64__)
     __m128i packed[sizeof(T) / 2];
     store8(x, reinterpret_cast<T *>(packed));

@@ -149,15 +149,21 @@ class Clusters {
     }
 };
 
-// rows and columns of a CSR matrix renumbered: row k of the result is row order[k], column j becomes place[j]
+// rows and columns of a symmetric CSR matrix renumbered: row k of the result is row order[k], column j becomes
+// place[j]. Each row hands its number to its neighbours, row after row, so that columns come out sorted: neighbouring
+// rows then ask for the same part of memory at the same time.
 inline void renumber(const std::int64_t *indptr, const std::int32_t *indices, const double *weights,
                      const std::int32_t *order, const std::int32_t *place, std::int64_t n, const std::int64_t *out_indptr,
-                     std::int32_t *out_indices, double *out_weights, int n_threads) {
-#pragma omp parallel for schedule(dynamic, 4096) num_threads(n_threads) if (n_threads > 1)
+                     std::int32_t *out_indices, double *out_weights) {
+    constexpr std::int64_t AHEAD = 32;
+    std::vector<std::int64_t> next(out_indptr, out_indptr + n);
     for (std::int64_t k = 0; k < n; ++k) {
-        std::int64_t to = out_indptr[k];
-        for (std::int64_t e = indptr[order[k]]; e < indptr[order[k] + 1]; ++e, ++to) {
-            out_indices[to] = place[indices[e]];
+        const std::int64_t begin = indptr[order[k]], end = indptr[order[k] + 1];
+        for (std::int64_t e = begin; e < end; ++e) {
+            if (e + AHEAD < end)
+                __builtin_prefetch(&place[indices[e + AHEAD]]);
+            const std::int64_t to = next[place[indices[e]]]++;
+            out_indices[to] = std::int32_t(k);
             if (weights)
                 out_weights[to] = weights[e];
         }

@@ -6,8 +6,7 @@
 
 namespace {
 
-// edges between asking for a row and using it: about 2 KB of rows on their way
-template <class T> constexpr std::int64_t AHEAD = sizeof(T) == 2 ? 32 : 16;
+constexpr std::int64_t AHEAD = 64;         // edges between asking for a row and using it
 constexpr std::int64_t ENTRIES = 8192;     // edges and rows a thread takes at a time, about
 constexpr std::int64_t LARGE = 1 << 22;    // bytes of a result that would push its own input out of the caches
 
@@ -67,9 +66,9 @@ double panel(const Csr<T> &A, const Step<T> &s, std::int64_t first, std::int64_t
     for (std::int64_t i = from; i < to; ++i) {
         Row row;
         for (std::int64_t e = A.indptr[i]; e < A.indptr[i + 1]; ++e) {
-            const T *soon = s.X + std::int64_t(A.indices[std::min(e + AHEAD<T>, last_edge)]) * stride + first;
+            const T *soon = s.X + std::int64_t(A.indices[std::min(e + AHEAD, last_edge)]) * stride + first;
             for (std::int64_t byte = 0; byte < Row::whole * std::int64_t(sizeof(T)); byte += 64)
-                __builtin_prefetch(reinterpret_cast<const char *>(soon) + byte);
+                __builtin_prefetch(reinterpret_cast<const char *>(soon) + byte, 0, 2); // the innermost cache is too small
             const T *neighbour = at(s.X, std::int64_t(A.indices[e]) * stride + first, last_of_X);
             if constexpr (WEIGHTED)
                 row.add(A.weights[e], neighbour);
