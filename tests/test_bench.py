@@ -410,3 +410,11 @@ def test_a_peers_matrix_is_the_one_we_use(case):
     A = sp.csr_array((case.values, case.indices, case.indptr), shape=(300, 300))
     assert abs(A - case.operator.matrix).max() < 1e-6
     assert solve.one_hot(case.known(), 3).sum() == len(case.train) == 15
+
+
+def test_the_epochs_a_peer_needs_are_the_first_that_are_as_good():
+    from altopt.bench.same_accuracy import epochs_needed
+
+    curve = np.array([0.2, 0.5, 0.7, 0.6, 0.9])
+    assert epochs_needed(curve, 0.65) == (3, True)
+    assert epochs_needed(curve, 0.95) == (5, False)

@@ -12,7 +12,7 @@ from altopt.arrays import Array, row_blocks
 from altopt.features import Features, project
 from altopt.operator import NormalizedAdjacency
 
-EAGER = 50_000_000  # numbers in X' up to which the encoder's inputs are made at once
+EAGER = 5_000_000  # numbers in X' up to which the encoder's inputs are made at once
 
 
 @runtime_checkable
