@@ -38,6 +38,7 @@ SOLVERS = {
     "gradient": GradientSteps(n_steps=600),
     "Jacobi": JacobiSteps(n_steps=400),
     "Chebyshev": ChebyshevSteps(n_steps=120),
+    "Chebyshev, to a tolerance": ChebyshevSteps(rtol=1e-9),
     "conjugate gradients": ConjugateGradient(rtol=1e-9),
     "direct": Direct(),
 }

@@ -5,7 +5,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.linalg import solve_triangular, svd
+from scipy.linalg import solve_triangular
 
 from altopt import diffusion
 from altopt.arrays import Array, row_blocks
@@ -190,9 +190,10 @@ def leading_directions(features: Features, spread: Any, rank: int, n_power: int,
     return np.ascontiguousarray(leading_first(B)[:, :rank])
 
 
-def gram_of(B: Array) -> Array:
-    """B'B, summed in float64 over blocks."""
-    return np.asarray(sum((B[rows].T @ B[rows]).astype(np.float64) for rows in row_blocks(len(B))))
+def gram_of(B: Array, dtype: Any) -> Array:
+    """B'B, from products in `dtype`, summed over blocks in float64."""
+    blocks = (B[rows].astype(dtype, copy=False) for rows in row_blocks(len(B)))
+    return np.asarray(sum((block.T @ block).astype(np.float64) for block in blocks))
 
 
 def levelled_out(B: Array) -> Array:
@@ -200,7 +201,7 @@ def levelled_out(B: Array) -> Array:
 
     All products: much faster than a QR of a tall B, and exact orthonormality is not needed in between.
     """
-    gram = gram_of(B)
+    gram = gram_of(B, np.float32)
     size = float(np.trace(gram))
     if size <= 0:
         return B
@@ -211,8 +212,10 @@ def levelled_out(B: Array) -> Array:
 
 def leading_first(B: Array) -> Array:
     """Left singular vectors of B, the largest singular value first; zeros where B has no further direction."""
-    U, values, _ = svd(B, full_matrices=False, check_finite=False)
-    return np.asarray(U * (values > 1e-6 * max(values[0], 1e-30)))
+    squares, V = np.linalg.eigh(gram_of(B, np.float64))
+    values, V = np.sqrt(np.maximum(squares[::-1], 0.0)), V[:, ::-1]
+    there = values > 1e-6 * max(values[0], 1e-30)
+    return np.asarray(B @ (V * np.where(there, 1.0 / np.where(there, values, 1.0), 0.0)).astype(np.float32))
 
 
 def settle_isolated(isolated: Array, Z: Array, restart: float) -> Array:

@@ -13,9 +13,10 @@ from altopt.inputs import EAGER, PlainInputs, ReducedInputs
 from altopt.kernels.native import PAD
 from altopt.ordering import too_large
 
-LIBRARIES = 0.2e9  # Python with numpy, scipy and scikit-learn loaded
+LIBRARIES = 0.25e9  # Python with numpy, scipy and scikit-learn loaded
 TORCH = 0.25e9  # torch on top, where the encoder is an MLP
-FORMING = 2.0  # while a graph is made it is there this many times more: as it came, and transposed
+PER_NODE = 120  # labels, degrees and a few numbers more of each node
+FORMING = 13.0  # bytes an entry while the graph is made: as it came, and once transposed
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,7 @@ class Memory:
 
     libraries: float
     features: float  # X as it was given
-    graph: float  # A, and its copy in another order
+    graph: float  # A, its copy in another order, and what is known of each node
     inputs: float  # X', which the encoder reads
     forming: float  # phase 1: the graph is made
     diffusing: float  # phase 2: X' is made
@@ -55,10 +56,10 @@ def expected_memory(X: Any, n_edges: int, n_classes: int, model: Any, weighted: 
     """Memory of model.fit on X (n x d) with a graph of `n_edges`, without running it.
 
     With e = 2 n_edges entries, w columns in X', k classes (padded to a multiple of 8), b = 4 or 8 bytes a number of F:
-    graph      e (4 + 4), weighted e (4 + 8 + 4); e 4 more where nodes are put in an order of their own
-    inputs     n w 4 (or 2)
-    diffusing  3 blocks n min(w, 64) 4; wide X instead goes through a range finder: 4 blocks n (w + 10) 4
-    rounds     3 blocks of the solver, and F, P, and where F starts: (3 k + 3 c) n b
+    graph      4 e, weighted (4 + 8 + 4) e; as much again where nodes are put in an order of their own
+    inputs     4 n w (or 2)
+    diffusing  3 blocks, 4 n min(w, 64); wide X goes through a range finder besides: 4 blocks, 4 n (w + 10)
+    rounds     3 blocks of the solver, F and P: b n (3 k + 2 c)
     """
     n, d = X.shape
     entries = 2 * n_edges
@@ -75,14 +76,14 @@ def expected_memory(X: Any, n_edges: int, n_classes: int, model: Any, weighted: 
     padded = -(-n_classes // PAD) * PAD
     rows = n * width * 4.0 if n * width <= EAGER else 0.0
     ordered = too_large(n, max(panel * 4, n_classes * number))
-    of_graph = entries * (16.0 if weighted else 8.0) + 12 * n
+    of_graph = entries * (16.0 if weighted else 4.0)
     plain_sparse = isinstance(inputs, PlainInputs) and sp.issparse(X) and model.restart == 1
     return Memory(
         libraries=LIBRARIES + (TORCH if isinstance(model.encoder, MLPEncoder) else 0.0),
         features=float(of_X),
-        graph=of_graph + (entries * 4.0 if ordered else 0.0),
+        graph=of_graph * (2 if ordered else 1) + PER_NODE * n,
         inputs=float(of_X) if plain_sparse else float(n * width * itemsize),
-        forming=FORMING * of_graph,
+        forming=FORMING * entries,
         diffusing=0.0 if model.restart == 1 else diffusing,
-        rounds=rows + float(n) * number * (3 * padded + 3 * n_classes),
+        rounds=rows + float(n) * number * (3 * padded + 2 * n_classes),
     )

@@ -40,7 +40,9 @@ def to_the_same_accuracy(report: Report, say: Say) -> None:
     rows = list(ours)
     for seed in range(SPLITS):
         known, _ = shown(data, seed)
-        seconds, _ = clocked(partial(APPNP(n_epochs=epochs, random_state=seed).fit, data.X, known, data.graph))
+        seconds, _ = clocked(
+            partial(APPNP(n_epochs=epochs, random_state=seed).fit, data.X, known, data.graph)
+        )
         rows.append(
             {
                 "who": "PyG APPNP, edge_index",
