@@ -249,7 +249,7 @@ def test_the_fit_report(case, monkeypatch):
         row = next(row for row in epochs.rows if row["who"] == fit.APPNP_CSR)
         assert row["many"] == pytest.approx(200 * row["best"])
         assert report.measures["epochs_of_appnp"] == pytest.approx(1 / row["ratio"])
-    assert who(five) == ["ALT-OPT-5", "its encoder alone"]
+    assert who(five) == ["ALT-OPT-5", "its encoder alone", fit.EAGER]
     assert report.measures["five_rounds_time"] == pytest.approx(1.5)
     assert any("Cora's raw files" in note for note in report.notes)
 
@@ -290,6 +290,7 @@ def test_tasks_measure_what_they_do(case, tmp_path):
     tasks.five_rounds("cora", total_epochs=10, diary=str(tmp_path))
     assert len(list(tmp_path.glob("*-X.npy"))) == 6  # a warm-up and five rounds
     assert tasks.encoder_alone("cora", str(tmp_path))["seconds"] > 0
+    assert tasks.encoder_eager("cora", str(tmp_path))["peak_gb"] > 0
     if peers.find(peers.GEOMETRIC):
         assert tasks.appnp_epoch("cora", "CSR", 2)["seconds"] > 0
 

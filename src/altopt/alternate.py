@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from altopt.arrays import Array, certainty
+from altopt.arrays import Array, certainty, room
 from altopt.encoders.encoder import Learner
+from altopt.kernels.choose import give_back
 from altopt.selection import PseudoLabels, Reading
 from altopt.solvers.solver import Solution, Solver
 from altopt.views.view import Objective
@@ -122,23 +123,25 @@ def alternate(
         began = time.perf_counter()
         last = state.n_done == schedule.n_rounds
         objective = problem.objective(state.P, state.w)
+        state.F = state.start  # what is not needed any more makes room: here the former F, P before training
+        give_back()
         solution = (solvers.last if last else solvers.rounds).solve(objective, state.start)
         reading = pseudo_labels.read(solution.F)
         changed = float(np.mean(reading.label != state.label))
         settled = schedule.settled is not None and state.n_done > 0 and changed <= schedule.settled
         if settled and not last and solvers.last is not solvers.rounds:
-            state.F = state.start = (
-                solution.F
-            )  # the former ones are let go before the answer needs their room
+            state.F = state.start = solution.F
             solution = solvers.last.solve(objective, state.start)
         finished = settled or last
         state.F, state.w, state.label = solution.F, reading.w, reading.label
-        state.start = pseudo_labels.carry(solution.F)
+        state.start = state.F
         accuracy = validate(problem, state)
         loss, n_selected = float("nan"), 0
         parts = objective.parts(state.F, solution.roughness)
+        del objective
         if not finished:
             loss, n_selected = train(problem, state, pseudo_labels, schedule, reading)
+            state.start = pseudo_labels.carry(state.F)
         seconds = time.perf_counter() - began
         state.trace.append(record(state, solution, parts, changed, n_selected, loss, accuracy, seconds))
         if finished:
@@ -157,7 +160,8 @@ def warm_up(problem: Problem, learner: Learner, schedule: Schedule) -> State:
     L = np.flatnonzero(problem.labelled)
     learner.train(problem.rows[L], problem.Y, np.ones(len(L)), schedule.n_warmup)
     P = learner.predict(problem.rows).astype(problem.dtype, copy=False)
-    F = np.zeros(P.shape, dtype=problem.dtype)
+    F = room(P.shape, problem.dtype)
+    F[:] = 0.0
     F[L] = problem.Y
     w = certainty(P) if problem.weighs else np.ones(len(P))
     return State(0, F, P, w, F, F.argmax(axis=1).astype(np.int32), learner)
@@ -170,8 +174,12 @@ def train(
     L = np.flatnonzero(problem.labelled)
     nodes, weights = pseudo_labels.choose(reading, problem.labelled, schedule.seed + state.n_done)
     known, guessed = pseudo_labels.soften(state.F[L]), pseudo_labels.soften(state.F[nodes])
-    targets = np.concatenate([pseudo_labels.labelled_targets(known, problem.Y), guessed])
+    targets = room((len(L) + len(nodes), known.shape[1]), known.dtype)
+    np.concatenate([pseudo_labels.labelled_targets(known, problem.Y), guessed], out=targets)
     weights = np.concatenate([np.ones(len(L)), weights])
+    del known, guessed
+    state.P = state.P[:0]
+    give_back()
     loss = state.learner.train(problem.rows[np.concatenate([L, nodes])], targets, weights, schedule.n_epochs)
     state.P = state.learner.predict(problem.rows).astype(problem.dtype, copy=False)
     return loss, len(nodes)

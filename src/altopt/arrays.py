@@ -1,5 +1,6 @@
-"""What an array is here, and the two row operations everything shares: softmax and certainty."""
+"""What an array is here, where large ones live, and the row operations everything shares: softmax and certainty."""
 
+import mmap
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,24 @@ import numpy.typing as npt
 Array = npt.NDArray[Any]
 
 SINGLE_FROM = 2_000_000  # numbers in a block from which float32 serves; smaller ones are float64
+LARGE = 2**22  # bytes from which an array has a mapping of its own
 BLOCK_ROWS = 32_768  # rows handled at once where a whole n x d copy would be too much
+
+
+def room(shape: tuple[int, ...], dtype: Any) -> Array:
+    """An array with anything in it.
+
+    A large one is mapped by itself, in huge pages where the system has them, so that its memory goes back the moment
+    it is let go; a heap keeps holes of that size.
+    """
+    dtype = np.dtype(dtype)
+    size = int(np.prod(shape)) * dtype.itemsize
+    if size < LARGE:
+        return np.empty(shape, dtype=dtype)
+    mapped = mmap.mmap(-1, size)
+    if hasattr(mmap, "MADV_HUGEPAGE"):
+        mapped.madvise(mmap.MADV_HUGEPAGE)
+    return np.frombuffer(mapped, dtype=dtype).reshape(shape)
 
 
 def row_blocks(n: int, size: int = BLOCK_ROWS) -> list[slice]:

@@ -6,7 +6,7 @@ from typing import Any, Literal
 import numpy as np
 import scipy.sparse as sp
 
-from altopt.arrays import Array
+from altopt.arrays import Array, room
 from altopt.errors import InputError
 from altopt.graph import Graph
 from altopt.kernels.choose import stage
@@ -63,7 +63,7 @@ def steps(operator: Any, X: Array, restart: float, n_steps: int, out: Array | No
             Z = (1.0 - restart) * (operator @ Z) + own
         return Z
     X = X[:, None] if (is_vector := X.ndim == 1) else X
-    out = np.empty_like(X) if out is None else out
+    out = room(X.shape, X.dtype) if out is None else out
     for first, width in panels(X.shape[1]):
         s = stage(operator, width, X.dtype)
         Z, spare, own = s.enter(X, first=first), s.blank(), s.enter(X, restart, first=first)
@@ -72,6 +72,7 @@ def steps(operator: Any, X: Array, restart: float, n_steps: int, out: Array | No
             s.step(Z, spare, scale, rest=own)
             Z, spare = spare, Z
         s.leave(Z, out, first)
+        del Z, spare, own  # before the next panel's are made
     return out[:, 0] if is_vector else out
 
 

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from scipy.linalg import solve_triangular
 
 from altopt import diffusion
-from altopt.arrays import Array, row_blocks
+from altopt.arrays import BLOCK_ROWS, Array, room, row_blocks
 from altopt.features import Features, project
 from altopt.operator import NormalizedAdjacency
 
@@ -238,7 +238,13 @@ class LazyRows:
         self.dtype = np.dtype(np.float32)
 
     def __getitem__(self, rows: Any) -> Any:
-        return self._prepared.rows(self._prepared.Z[rows])
+        Z = self._prepared.Z
+        if isinstance(rows, slice) or len(rows) <= BLOCK_ROWS:
+            return self._prepared.rows(Z[rows])
+        out = room((len(rows), self.shape[1]), self.dtype)
+        for block in row_blocks(len(rows)):  # nothing as large as the result is held besides it
+            out[block] = self._prepared.rows(Z[rows[block]])
+        return out
 
 
 def encoder_rows(prepared: Prepared) -> Any:

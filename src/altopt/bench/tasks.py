@@ -10,6 +10,7 @@ from altopt import AltOpt, Graph
 from altopt.arrays import Array
 from altopt.bench import networks, sizes
 from altopt.bench.child import measured, resident_gb
+from altopt.bench.encoder import DROPOUT, eager
 from altopt.bench.machine import same_threads
 from altopt.encoders import MLPEncoder
 from altopt.encoders.encoder import Learner
@@ -92,7 +93,7 @@ class DiaryLearner:
         return self.inside.train(X, targets, weights, n_epochs)
 
     def predict(self, X: Any) -> Array:
-        np.save(self.folder / "all.npy", X.toarray() if hasattr(X, "toarray") else X)
+        np.save(self.folder / "all.npy", X.toarray() if hasattr(X, "toarray") else X[:])
         return self.inside.predict(X)
 
     def state(self) -> dict[str, Array]:
@@ -125,24 +126,41 @@ def five_rounds(size: str, total_epochs: int, diary: str | None = None) -> dict[
 def encoder_alone(size: str, diary: str) -> dict[str, Any]:
     """The same encoder on the rows and targets that a fit wrote down, and one prediction of all rows.
 
-    What was written down is read call by call, and the clock stands still meanwhile.
+    What was written down is read call by call, and the clock stands still meanwhile. Whoever trains it has the
+    graph and X at hand too, as the fit has.
     """
     folder, wanted = Path(diary), sizes.find(size)
+    case = sizes.load(wanted)
+    X, A = case.X, case.adjacency()
     rows = np.load(folder / "all.npy")
     encoder = MLPEncoder(hidden=wanted.hidden, weight_decay=5e-5)
     learner = encoder.begin(rows.shape[1], wanted.n_classes, sizes.SEED)
     parts: list[dict[str, Any]] = []
     with same_threads(wanted.n_nodes * min(wanted.n_features, 256)):
         for k in range(len(list(folder.glob("*-X.npy")))):
-            X, targets, weights, n_epochs = (
+            some, targets, weights, n_epochs = (
                 np.load(folder / f"{k}-{name}.npy") for name in ("X", "targets", "weights", "n_epochs")
             )
             parts.append({})
             with measured(parts[-1]):
-                learner.train(X, targets, weights, int(n_epochs))
-            del X, targets, weights
+                learner.train(some, targets, weights, int(n_epochs))
+            del some, targets, weights
         parts.append({})
         with measured(parts[-1]):
             learner.predict(rows)
     total = {key: sum(part[key] for part in parts) for key in ("seconds", "cpu")}
-    return total | {"before_gb": parts[0]["before_gb"], "peak_gb": parts[-1]["peak_gb"]}
+    at_hand = {"n_nodes": X.shape[0], "n_entries": A.nnz}
+    return total | at_hand | {"before_gb": parts[0]["before_gb"], "peak_gb": parts[-1]["peak_gb"]}
+
+
+def encoder_eager(size: str, diary: str) -> dict[str, Any]:
+    """Two epochs of the same network as any tutorial trains it, full batch in eager torch, on the first rows."""
+    folder, wanted = Path(diary), sizes.find(size)
+    case = sizes.load(wanted)
+    some, targets = (np.load(folder / f"0-{name}.npy") for name in ("X", "targets"))
+    found: dict[str, Any] = {"n_nodes": len(case.y)}
+    with same_threads(case.numbers), measured(found):
+        epoch = eager(some, targets.astype(np.float32), wanted.hidden, None, DROPOUT)
+        epoch()
+        epoch()
+    return found

@@ -7,7 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import minimize
 
-from altopt.arrays import Array, row_blocks, working_dtype
+from altopt.arrays import Array, room, row_blocks, working_dtype
 from altopt.kernels.choose import cross_entropy, soften
 
 
@@ -57,7 +57,7 @@ class LinearLearner:
 
     def predict(self, X: Any) -> Array:
         W = self.W.astype(X.dtype)
-        P = np.empty((X.shape[0], self.W.shape[1]), dtype=working_dtype(X.shape[0], self.W.shape[1]))
+        P = room((X.shape[0], self.W.shape[1]), working_dtype(X.shape[0], self.W.shape[1]))
         for rows in row_blocks(X.shape[0]):
             logits = np.asarray(X[rows] @ W, dtype=P.dtype) + self.b.astype(P.dtype)
             P[rows] = soften(logits, 1.0 / self.settings.sharpness, of_shares=False).S

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 
-from altopt.arrays import BLOCK_ROWS, Array, row_blocks, working_dtype
+from altopt.arrays import BLOCK_ROWS, Array, room, row_blocks, working_dtype
 from altopt.encoders.batches import Batches
 from altopt.encoders.mlp import MLPEncoder
 from altopt.kernels import choose
@@ -109,7 +109,7 @@ class MLPLearner:
 
     def predict(self, X: Any) -> Array:
         *hidden, last = self._maps()
-        P = np.empty((X.shape[0], last.out_features), working_dtype(X.shape[0], last.out_features))
+        P = room((X.shape[0], last.out_features), working_dtype(X.shape[0], last.out_features))
         blocks = row_blocks(X.shape[0], self._block)
 
         @torch.no_grad()

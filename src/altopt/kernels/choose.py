@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from altopt.arrays import Array, certainty, shares, softmax
+from altopt.arrays import Array, certainty, room, shares, softmax
 from altopt.errors import InputError
 from altopt.kernels import reference
 from altopt.kernels.native import NativeStage
@@ -54,6 +54,12 @@ def serving() -> Any:
     return _native if asked() == "native" else None
 
 
+def give_back() -> None:
+    """Hand what the heap keeps of freed memory back to the system, between phases that hold different things."""
+    if _native is not None:
+        _native.give_back()
+
+
 def description() -> str:
     """Which kernels serve, for people."""
     if asked() != "native":
@@ -92,7 +98,7 @@ def soften(F: Array, temperature: float, *, of_shares: bool, keep: bool = True) 
         S = softmax(shares(F) if of_shares else F, temperature)
         return Softened(S, certainty(S), S.argmax(axis=1).astype(np.int32))
     F = np.ascontiguousarray(F)
-    kept = np.empty_like(F) if keep else None
+    kept = room(F.shape, F.dtype) if keep else None
     w, label = np.empty(len(F)), np.empty(len(F), dtype=np.int32)
     native.soften(F, kept, w, label, temperature, of_shares, kernel_threads())
     return Softened(np.empty((0, F.shape[1])) if kept is None else kept, w, label)

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from altopt.arrays import Array
+from altopt.arrays import Array, room
 from altopt.layout import Layout
 from altopt.threads import kernel_threads
 
@@ -114,7 +114,7 @@ class NativeStage:
 def aligned(shape: tuple[int, int], dtype: np.dtype[Any]) -> Array:
     """An empty array whose first number lies at a cache line."""
     size = shape[0] * shape[1] * dtype.itemsize
-    raw = np.empty(size + ALIGN, dtype=np.uint8)
+    raw = room((size + ALIGN,), np.uint8)
     start = -raw.ctypes.data % ALIGN
     return raw[start : start + size].view(dtype).reshape(shape)
 

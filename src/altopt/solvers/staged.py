@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from altopt.arrays import Array
+from altopt.arrays import Array, room
 from altopt.errors import InputError
 from altopt.kernels.choose import stage
 from altopt.solvers.solver import Solution, certain
@@ -57,7 +57,7 @@ class Staged:
         roughness = self._roughness(X, spare)
         del self.rest  # room for the answer
         return Solution(
-            self.stage.leave(X, np.empty(self.shape, dtype=self.dtype)),
+            self.stage.leave(X, room(self.shape, self.dtype)),
             n_products + 1,
             residual,
             residual / self.floor if self.floor > 0 else None,

@@ -5,6 +5,9 @@
 
 #include <optional>
 #include <stdexcept>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 #include "level.hpp"
 #include "order.hpp"
@@ -235,5 +238,11 @@ NB_MODULE(_native, m) {
     m.def("community_order", &order_on);
     m.def("renumber", &renumber_on, nb::arg("indptr"), nb::arg("indices"), nb::arg("weights").none(), nb::arg("order"),
           nb::arg("place"), nb::arg("out_indptr"), nb::arg("out_indices"), nb::arg("out_weights").none());
+    // glibc keeps what was freed, in each thread's arena; Linux counts it as in use
+    m.def("give_back", [] {
+#ifdef __GLIBC__
+        malloc_trim(0);
+#endif
+    });
     m.def("level", [] { return level == Level::avx512 ? "avx512" : level == Level::avx2 ? "avx2" : "plain"; });
 }
