@@ -72,7 +72,13 @@ def package(module: str, name: str, extra: str) -> Any:
 
 def fetch(name: str, origin: Origin, root: Path, folder: str, files: tuple[str, ...]) -> None:
     """Download beside, then move into `root / folder`: what was broken off leaves nothing behind."""
-    root.mkdir(parents=True, exist_ok=True)
+    if not root.is_dir():
+        root.mkdir(parents=True)
+        try:
+            return fetch(name, origin, root, folder, files)
+        except InputError:
+            root.rmdir()
+            raise
     with tempfile.TemporaryDirectory(prefix=".download-", dir=root) as beside:
         attempt(lambda: origin.fetch(Path(beside)), name, root / folder, files)
         lost = [file for file in files if not (Path(beside) / folder / file).is_file()]
