@@ -1,1 +1,29 @@
-"""What AltOpt is measured against, with the same fit(X, y, graph) face."""
+"""Peers to compare with, all on one contract: LP, MLP, GCN, GAT, APPNP, SGC, SIGN and C&S."""
+
+from altopt.baselines.appnp import APPNP
+from altopt.baselines.baseline import Baseline, SearchSpace
+from altopt.baselines.correct_and_smooth import CorrectAndSmooth
+from altopt.baselines.gat import GAT
+from altopt.baselines.gcn import GCN
+from altopt.baselines.lp import LP
+from altopt.baselines.mlp import MLP
+from altopt.baselines.sgc import SGC
+from altopt.baselines.sign import SIGN
+
+__all__ = [
+    "APPNP",
+    "BASELINES",
+    "GAT",
+    "GCN",
+    "LP",
+    "MLP",
+    "SGC",
+    "SIGN",
+    "Baseline",
+    "CorrectAndSmooth",
+    "SearchSpace",
+]
+
+BASELINES: dict[str, type[Baseline]] = {
+    kind.method: kind for kind in (LP, MLP, GCN, GAT, APPNP, SGC, SIGN, CorrectAndSmooth)
+}

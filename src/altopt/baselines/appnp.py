@@ -1,111 +1,58 @@
-"""APPNP (Klicpera et al., 2019) with PyTorch Geometric's propagation, trained end to end."""
+"""APPNP (Klicpera et al., 2019): a perceptron whose output is propagated in every epoch, trained end to end."""
 
-from collections.abc import Callable
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
-import numpy as np
-import scipy.sparse as sp
+import torch
 
-from altopt.arrays import Array
-from altopt.door import UNKNOWN, read_X, read_y
+from altopt.baselines.baseline import ZERO_TO_ONE, Place, SearchSpace
+from altopt.baselines.geometric import layers
+from altopt.baselines.perceptron import Perceptron
+from altopt.baselines.surroundings import Seen, WholeGraph, whole_graph
+from altopt.baselines.training import Network
 from altopt.errors import InputError
-from altopt.graph import Graph
-from altopt.inputs import unit_sum
-from altopt.threads import threads_for
+from altopt.kernels.dropout import Masks
 
 
-class APPNP:
-    """A two-layer MLP whose output is propagated K steps in every epoch, gradients through all of them.
+@dataclass(kw_only=True, eq=False)
+class APPNP(Network):
+    """Z <- (1 - restart) A_tilde Z + restart H from Z = H = MLP(X), `n_steps` times; softmax(Z).
 
-    The last epoch is kept; with `validation=(nodes, labels)` the epoch that does best on them.
+    `propagation` is "ours", one pass of our operator each way, or "torch_geometric", whose layer keeps a tape of
+    messages for every step; the scores are the same.
     """
 
-    def __init__(
-        self,
-        *,
-        hidden: int = 64,
-        dropout: float = 0.5,
-        learning_rate: float = 0.01,
-        weight_decay: float = 5e-4,
-        n_steps: int = 10,
-        restart: float = 0.1,
-        n_epochs: int = 200,
-        scale_rows: bool = True,
-        random_state: int = 0,
-    ) -> None:
-        self.hidden = hidden
-        self.dropout = dropout
-        self.learning_rate = learning_rate
-        self.weight_decay = weight_decay
-        self.n_steps = n_steps
-        self.restart = restart
-        self.n_epochs = n_epochs
-        self.scale_rows = scale_rows
-        self.random_state = random_state
+    method: ClassVar[str] = "APPNP"
+    n_steps: int = 10
+    restart: float = 0.1
+    propagation: str = "ours"
 
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        graph: Any,
-        validation: tuple[Any, Any] | None = None,
-        *,
-        until: Callable[[Array], bool] | None = None,
-    ) -> Self:
-        """`until` is shown every epoch's labels and ends the training by saying True."""
-        import torch
-        from torch.nn import Linear
-        from torch.nn.functional import cross_entropy, dropout, relu
+    @classmethod
+    def search_space(cls, *, inductive: bool = False) -> SearchSpace:
+        steps = (2, 3, 5, 10) if inductive else (5, 10)
+        return {**super().search_space(), "n_steps": steps, "restart": ZERO_TO_ONE}
 
-        try:
-            from torch_geometric.nn import APPNP as Propagation
-        except ImportError as missing:
-            raise InputError(
-                "APPNP needs PyTorch Geometric. Install it with: pip install 'altopt[graphs]'."
-            ) from missing
-        X, _ = read_X(X)
-        self.classes_, codes = read_y(y, X.shape[0])
-        A = Graph(graph).rows_for(X.shape[0]).adjacency.tocoo()
-        edge_index = torch.from_numpy(np.stack(A.coords).astype(np.int64))
-        edge_weight = torch.from_numpy(A.data.astype(np.float32))
-        labelled = torch.from_numpy(np.flatnonzero(codes != UNKNOWN))
-        target = torch.from_numpy(codes)[labelled]
-        rows = sp.coo_array(unit_sum(X) if self.scale_rows else X).astype(np.float32)
-        places = torch.from_numpy(np.stack(rows.coords).astype(np.int64))
-        values = torch.from_numpy(rows.data)
+    def prepare(self, place: Place) -> WholeGraph:
+        return whole_graph(place, self.scale_rows)
 
-        with torch.random.fork_rng(devices=[]), threads_for(X.shape[0] * self.hidden, with_torch=True):
-            torch.manual_seed(self.random_state)
-            first, second = Linear(X.shape[1], self.hidden), Linear(self.hidden, len(self.classes_))
-            propagation = Propagation(K=self.n_steps, alpha=self.restart, cached=True)
-            parameters = [*first.parameters(), *second.parameters()]
-            optimizer = torch.optim.Adam(parameters, lr=self.learning_rate, weight_decay=self.weight_decay)
+    def network(self, n_features: int, n_classes: int, masks: Masks) -> torch.nn.Module:
+        if self.propagation not in ("ours", "torch_geometric"):
+            raise InputError(f"propagation is {self.propagation!r}, but must be 'ours' or 'torch_geometric'.")
+        hidden = (self.hidden,) * (self.n_layers - 1)
+        perceptron = Perceptron((n_features, *hidden, n_classes), self.dropout, masks)
+        return Propagated(perceptron, self)
 
-            def forward(training: bool) -> Any:
-                # dropout of the non-zero inputs is dropout of all inputs: zeros stay zero
-                kept = dropout(values, self.dropout, training)
-                inputs = torch.sparse_coo_tensor(
-                    places, kept, rows.shape, is_coalesced=True, check_invariants=False
-                )
-                hidden = relu(torch.sparse.mm(inputs, first.weight.T) + first.bias)
-                return propagation(second(dropout(hidden, self.dropout, training)), edge_index, edge_weight)
 
-            def labels() -> Array:
-                with torch.no_grad():
-                    return np.asarray(self.classes_[forward(training=False).argmax(1).numpy()])
+class Propagated(torch.nn.Module):
+    def __init__(self, perceptron: torch.nn.Module, settings: APPNP) -> None:
+        super().__init__()
+        self.perceptron, self.restart, self.n_steps = perceptron, settings.restart, settings.n_steps
+        self.layer: Any = None
+        if settings.propagation == "torch_geometric":
+            self.layer = layers().APPNP(K=self.n_steps, alpha=self.restart, cached=False, normalize=False)
 
-            best = -1.0
-            for _ in range(self.n_epochs):
-                optimizer.zero_grad()
-                cross_entropy(forward(training=True)[labelled], target).backward()  # type: ignore[no-untyped-call]
-                optimizer.step()
-                if validation is not None:
-                    found = labels()
-                    accuracy = float(np.mean(found[validation[0]] == np.asarray(validation[1])))
-                    if accuracy > best:
-                        best, self.transduction_ = accuracy, found
-                if until is not None and until(labels()):
-                    break
-            if validation is None:
-                self.transduction_ = labels()
-        return self
+    def forward(self, seen: Seen) -> torch.Tensor:
+        H = self.perceptron(seen.X)
+        if self.layer is None:
+            return seen.chosen(seen.A.diffuse(H, self.restart, self.n_steps))
+        return seen.chosen(self.layer(H, *seen.A.edge_index()))

@@ -32,7 +32,9 @@ class MLPLearner:
                 width = size
             layers.append(torch.nn.Linear(width, n_classes))
         self.network = torch.nn.Sequential(*layers).to(settings.device)
-        self.optimizer = adam(self.network, settings)
+        self.optimizer = adam(
+            self.network, settings.learning_rate, settings.weight_decay, fused=settings.fused is not False
+        )
         self._on_cpu = torch.device(settings.device).type == "cpu"
         widest = max(n_features, n_classes, *settings.hidden, 1)
         self._block = min(max(CACHED // widest, FEWEST_ROWS), BLOCK_ROWS) if self._on_cpu else BLOCK_ROWS
@@ -147,10 +149,10 @@ class MLPLearner:
         self.optimizer.load_state_dict({**optimizer, "state": moments})
 
 
-def adam(network: Any, settings: MLPEncoder) -> Any:
+def adam(network: Any, learning_rate: float, weight_decay: float, *, fused: bool = True) -> Any:
     """Adam, all parameters in one pass where this torch can do that on this device."""
-    options: dict[str, Any] = {"lr": settings.learning_rate, "weight_decay": settings.weight_decay}
-    if settings.fused is not False:
+    options: dict[str, Any] = {"lr": learning_rate, "weight_decay": weight_decay}
+    if fused:
         try:
             return torch.optim.Adam(network.parameters(), fused=True, **options)
         except RuntimeError:  # before torch 2.4 on a CPU
