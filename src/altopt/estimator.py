@@ -17,7 +17,7 @@ from altopt.encoders import Encoder, LinearEncoder, MLPEncoder, TabularEncoder
 from altopt.errors import InputError
 from altopt.features import empty_rows
 from altopt.graph import Graph
-from altopt.inputs import Inputs, ReducedInputs, encoder_rows
+from altopt.inputs import Inputs, NewNodes, ReducedInputs, encoder_rows
 from altopt.neighbours import Neighbours
 from altopt.operator import NormalizedAdjacency
 from altopt.paper import Variant, paper_settings
@@ -172,7 +172,9 @@ class AltOpt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         objective = self._objective(A_tilde, self.Y_, self.labelled_)
         judges = self._read_validation(validation)
         with threads_for(n * min(X.shape[1], 256), with_torch=isinstance(self._encoder(), MLPEncoder)):
-            self.inputs_ = self._inputs().prepare(A_tilde, X, self.restart, self.n_diffusion, self.seed_)
+            self.inputs_ = self._inputs().prepare(
+                self.graph_, A_tilde, X, self.restart, self.n_diffusion, self.seed_
+            )
             rows = encoder_rows(self.inputs_)
             weighs = self.feature_view is SoftmaxFeatureView
             problem = Problem(rows, self.Y_, self.labelled_, dtype, objective, weighs, judges)
@@ -253,7 +255,8 @@ class AltOpt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """F of the new nodes, from one solve over known and new nodes together."""
         n_new = X.shape[0]
         A_tilde = NormalizedAdjacency(extension.extend(self.graph_, n_new, *ends), self.self_loops)
-        rows = extension.new_inputs(self.inputs_, A_tilde, X, self.restart, self.n_diffusion)
+        new = extension.new_nodes(self.graph_, A_tilde, X, ends, self.restart, self.n_diffusion)
+        rows = self.inputs_.rows(self.inputs_.extend(new))
         P = np.concatenate([self.encoder_output_, self.encoder_.predict(rows)])
         labelled = np.concatenate([self.labelled_, np.zeros(n_new, dtype=bool)])
         objective = self._objective(A_tilde, self.Y_, labelled)(P, certainty(P))
@@ -270,12 +273,11 @@ class AltOpt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         rows, known = self.neighbours_.edges_of(X)
         n, n_new = self.graph_.n_nodes, X.shape[0]
         degrees = np.bincount(rows, minlength=n_new)[rows] * np.maximum(self.graph_.degrees[known], 1.0)
-        ties = sp.csr_array((1.0 / np.sqrt(degrees), (rows, known)), shape=(n_new, n))
-        own = self.inputs_.coordinates(X)
-        if self.restart < 1.0:
-            own = (1 - self.restart) * (ties @ self.inputs_.Z) + self.restart * own
-        P = self.encoder_.predict(self.inputs_.rows(own.astype(np.float32)))
-        F = (self.feature_weight * P + ties @ self.scores_) / (self.feature_weight + 1.0)
+        ties = sp.csr_array((1.0 / np.sqrt(degrees), (rows, known)), shape=(n_new, n + n_new))
+        edges = sp.csr_array((np.ones(len(rows)), (rows, known)), shape=ties.shape)
+        new = NewNodes(X, ties, edges, edges, self.restart, self.n_diffusion)
+        P = self.encoder_.predict(self.inputs_.rows(self.inputs_.extend(new)))
+        F = (self.feature_weight * P + ties[:, :n] @ self.scores_) / (self.feature_weight + 1.0)
         return np.asarray(F)
 
     def save(self, path: str | Path) -> None:

@@ -1,4 +1,4 @@
-"""Nodes that were not there at the fit: their edges resolved, the graph extended, their inputs diffused."""
+"""Nodes that were not there at the fit: their edges resolved, the graph extended."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from altopt.arrays import Array
 from altopt.edges import comes_from
 from altopt.errors import InputError
 from altopt.graph import Graph
-from altopt.inputs import Prepared, settle_isolated
+from altopt.inputs import NewNodes
 from altopt.operator import NormalizedAdjacency
 
 
@@ -89,31 +89,43 @@ def name_positions(graph: Graph, names: dict[Any, int], ends: Array) -> Array:
 def extend(graph: Graph, n_new: int, source: Array, target: Array, weight: Array) -> Any:
     """The symmetric adjacency of known and new nodes; a repeated edge counts once, with its largest weight."""
     n = graph.n_nodes + n_new
-    proper = (source != target) & (weight > 0)
-    low, high = np.minimum(source, target)[proper], np.maximum(source, target)[proper]
-    order = np.lexsort((-weight[proper], high, low))
-    low, high, weight = low[order], high[order], weight[proper][order]
-    first = np.ones(len(low), dtype=bool)
-    first[1:] = (low[1:] != low[:-1]) | (high[1:] != high[:-1])
-    upper = sp.coo_array((weight[first], (low[first], high[first])), shape=(n, n)).tocsr()
+    low, high = np.minimum(source, target), np.maximum(source, target)
+    upper = gathered(low, high, weight, n)
     known = graph.adjacency.copy()
     known.resize((n, n))
     return sp.csr_array(known.maximum(upper + upper.T))
 
 
-def new_inputs(
-    prepared: Prepared, A_tilde: NormalizedAdjacency, X_new: Any, restart: float, n_steps: int
-) -> Any:
-    """The encoder's inputs of the new nodes, diffused from their known neighbours' inputs, which stay fixed."""
-    own = prepared.coordinates(X_new)
-    if restart == 1.0:
-        return prepared.rows(own)
-    own = np.asarray(own.toarray() if sp.issparse(own) else own, dtype=np.float32)
-    n = A_tilde.n_nodes - own.shape[0]
-    new = A_tilde.matrix[n:].astype(np.float32)
-    from_known = np.float32(1 - restart) * np.asarray(new[:, :n] @ prepared.Z) + np.float32(restart) * own
-    among_new = new[:, n:]
-    Z = own
-    for _ in range(n_steps):
-        Z = from_known + np.float32(1 - restart) * np.asarray(among_new @ Z)
-    return prepared.rows(settle_isolated(A_tilde.isolated[n:], Z, restart))
+def gathered(source: Array, target: Array, weight: Array, n: int) -> Any:
+    """Edges as an n x n matrix, without self-loops; a repeated edge counts once, with its largest weight."""
+    proper = (source != target) & (weight > 0)
+    source, target, weight = source[proper], target[proper], weight[proper]
+    order = np.lexsort((-weight, target, source))
+    source, target, weight = source[order], target[order], weight[order]
+    first = np.ones(len(source), dtype=bool)
+    first[1:] = (source[1:] != source[:-1]) | (target[1:] != target[:-1])
+    return sp.coo_array((weight[first], (source[first], target[first])), shape=(n, n)).tocsr()
+
+
+def new_nodes(
+    graph: Graph,
+    A_tilde: NormalizedAdjacency,
+    X_new: Any,
+    ends: tuple[Array, Array, Array],
+    restart: float,
+    n_steps: int,
+) -> NewNodes:
+    """The new nodes as encoder inputs see them; A_tilde is that of known and new nodes together.
+
+    Edges lead from source to target where the graph keeps its direction, else both ways.
+    """
+    n = graph.n_nodes
+    source, target, weight = ends
+    directed = graph.directed_adjacency is not None
+    if not directed:
+        source, target = np.concatenate([source, target]), np.concatenate([target, source])
+        weight = np.concatenate([weight, weight])
+    A = gathered(source, target, weight, A_tilde.n_nodes)
+    out = sp.csr_array(A[n:])
+    into = sp.csr_array(A.T.tocsr()[n:]) if directed else out
+    return NewNodes(X_new, A_tilde.matrix[n:], out, into, restart, n_steps)

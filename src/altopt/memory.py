@@ -68,6 +68,7 @@ def expected_memory(X: Any, n_edges: int, n_classes: int, model: Any, weighted: 
     reduced = isinstance(inputs, ReducedInputs)
     width = min(d, inputs.n_components, n) if isinstance(inputs, ReducedInputs) else d
     itemsize = 2 if isinstance(inputs, ReducedInputs) and inputs.storage == "float16" else 4
+    kept = 4.0 * n * inputs.width(n, d, n_edges)
     panel = min(-(-width // PAD) * PAD, PANEL)
     diffusing = 3.0 * n * panel * 4 + (n * width * 4 if itemsize == 2 else 0)
     if reduced and d > width:
@@ -82,7 +83,7 @@ def expected_memory(X: Any, n_edges: int, n_classes: int, model: Any, weighted: 
         libraries=LIBRARIES + (TORCH if isinstance(model.encoder, MLPEncoder) else 0.0),
         features=float(of_X),
         graph=of_graph * (2 if ordered else 1) + PER_NODE * n,
-        inputs=float(of_X) if plain_sparse else float(n * width * itemsize),
+        inputs=float(of_X) if plain_sparse else kept,
         forming=FORMING * entries,
         diffusing=0.0 if model.restart == 1 else diffusing,
         rounds=rows + float(n) * number * (3 * padded + 2 * n_classes),

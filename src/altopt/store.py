@@ -18,6 +18,7 @@ from altopt.encoders.encoder import Learner
 from altopt.encoders.tabular import from_skops, to_skops
 from altopt.errors import InputError
 from altopt.graph import Graph
+from altopt.matrices import from_arrays, to_arrays, with_prefix
 from altopt.neighbours import Neighbours
 
 FORMAT = "altopt-model"
@@ -187,7 +188,7 @@ def save(model: Any, path: Path) -> None:
     head["columns"] = list(getattr(model, "feature_names_in_", []))
     head["graph"] = save_graph(model.graph_, arrays)
     if model.neighbours_ is not None:
-        save_matrix(model.neighbours_.X, arrays, "neighbours")
+        arrays |= to_arrays(model.neighbours_.X, "neighbours")
     write_folder(path, head, arrays)
 
 
@@ -217,7 +218,7 @@ def rebuild(cls: type[Model], head: dict[str, Any], arrays: dict[str, Array]) ->
     model.graph_ = load_graph(head["graph"], arrays)
     model.neighbours_ = None
     if any(name.startswith("neighbours") for name in arrays):
-        model.neighbours_ = Neighbours(load_matrix(arrays, "neighbours"), model.n_neighbors)
+        model.neighbours_ = Neighbours(from_arrays(arrays, "neighbours"), model.n_neighbors)
     model.inputs_ = model._inputs().restore(with_prefix(arrays, "inputs."))
     width = model.inputs_.rows(model.inputs_.Z[:1]).shape[1]
     model.encoder_ = model._encoder().begin(width, len(model.classes_), model.seed_)
@@ -225,32 +226,12 @@ def rebuild(cls: type[Model], head: dict[str, Any], arrays: dict[str, Array]) ->
     return model  # type: ignore[no-any-return]
 
 
-def with_prefix(arrays: dict[str, Array], prefix: str) -> dict[str, Array]:
-    return {name.removeprefix(prefix): value for name, value in arrays.items() if name.startswith(prefix)}
-
-
-def save_matrix(X: Any, arrays: dict[str, Array], name: str) -> None:
-    if sp.issparse(X):
-        X = sp.csr_array(X)
-        parts = {"data": X.data, "indices": X.indices, "indptr": X.indptr, "shape": np.array(X.shape)}
-        arrays |= {f"{name}.{key}": value for key, value in parts.items()}
-    else:
-        arrays[name] = np.asarray(X)
-
-
-def load_matrix(arrays: dict[str, Array], name: str) -> Any:
-    if name in arrays:
-        return arrays[name]
-    data, indices, indptr = (arrays[f"{name}.{key}"] for key in ("data", "indices", "indptr"))
-    return sp.csr_array((data, indices, indptr), shape=tuple(arrays[f"{name}.shape"].tolist()))
-
-
 GRAPH_COUNTS = ("n_self_loops", "n_duplicates", "n_one_way")
 
 
 def save_graph(graph: Graph, arrays: dict[str, Array]) -> dict[str, Any]:
     directed = graph.directed_adjacency is not None
-    save_matrix(graph.directed_adjacency if directed else graph.adjacency, arrays, "adjacency")
+    arrays |= to_arrays(graph.directed_adjacency if directed else graph.adjacency, "adjacency")
     head: dict[str, Any] = {name: getattr(graph, name) for name in GRAPH_COUNTS} | {"directed": directed}
     if not graph.positional:
         head["ids"] = encode_ids(graph.ids, arrays, "ids")
@@ -259,7 +240,7 @@ def save_graph(graph: Graph, arrays: dict[str, Array]) -> dict[str, Any]:
 
 def load_graph(head: dict[str, Any], arrays: dict[str, Array]) -> Graph:
     ids = decode_ids(head["ids"], arrays) if "ids" in head else None
-    graph = Graph(load_matrix(arrays, "adjacency"), directed=head["directed"], nodes=ids)
+    graph = Graph(from_arrays(arrays, "adjacency"), directed=head["directed"], nodes=ids)
     for name in GRAPH_COUNTS:
         setattr(graph, name, head[name])
     return graph

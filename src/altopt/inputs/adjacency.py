@@ -1,0 +1,97 @@
+"""A node's own row of the adjacency, as LINKX reads it: to whom it is tied says what it is."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from altopt.arrays import Array
+from altopt.diffusion import Direction
+from altopt.errors import InputError
+from altopt.features import Features
+from altopt.graph import Graph
+from altopt.inputs.directions import leading_directions
+from altopt.inputs.inputs import NewNodes
+from altopt.inputs.scaling import lengths, unit_rows
+from altopt.matrices import from_arrays, to_arrays
+from altopt.operator import NormalizedAdjacency
+
+
+@dataclass(frozen=True)
+class PreparedAdjacency:
+    Z: Any  # unit rows: sparse n x n, or n x k in the leading directions V
+    V: Array | None
+    direction: Direction
+
+    def rows(self, Z: Any) -> Any:
+        return Z
+
+    def extend(self, new: NewNodes) -> Any:
+        """A new node's ties to known nodes; those to other new nodes have no column."""
+        n = self.Z.shape[0]
+        R = unit_rows(
+            sp.csr_array((new.into if self.direction == "in" else new.out)[:, :n], dtype=np.float32)
+        )
+        return R if self.V is None else np.asarray(R @ self.V)
+
+    def state(self) -> dict[str, Array]:
+        return to_arrays(self.Z, "Z") | ({} if self.V is None else {"V": self.V})
+
+
+@dataclass(frozen=True)
+class AdjacencyInputs:
+    """Rows of the adjacency at unit length, so that products of rows are cosines: shared neighbours count.
+
+    `direction` "out" takes the edges that lead from a node, "in" those that lead to it (both need a graph that
+    keeps its direction), "both" takes all. The rows stay sparse, n columns; with `n_components` they are
+    reduced to the leading directions of all rows. A node without such edges has a zero row.
+    """
+
+    direction: Direction = "both"
+    n_components: int | None = None
+    n_power: int = 2
+
+    def prepare(
+        self, graph: Graph, A_tilde: NormalizedAdjacency, X: Any, restart: float, n_steps: int, seed: int
+    ) -> PreparedAdjacency:
+        R = unit_rows(sp.csr_array(adjacency_of(graph, self.direction), dtype=np.float32))
+        if self.n_components is None:
+            return PreparedAdjacency(R, None, self.direction)
+        rank = min(self.n_components, graph.n_nodes)
+        start = start_from(graph, X, min(rank + 10, graph.n_nodes), seed)
+        V = leading_directions(Features(R, False), lambda block: block, rank, self.n_power, seed, start=start)
+        return PreparedAdjacency(np.asarray(R @ V), V, self.direction)
+
+    def restore(self, state: dict[str, Array]) -> PreparedAdjacency:
+        return PreparedAdjacency(from_arrays(state, "Z"), state.get("V"), self.direction)
+
+    def width(self, n_nodes: int, n_features: int, n_edges: int) -> float:
+        entries = 2 * n_edges * (2 if self.direction == "both" else 1)  # a column number and a value each
+        return entries / n_nodes if self.n_components is None else min(self.n_components, n_nodes)
+
+
+def adjacency_of(graph: Graph, direction: Direction) -> Any:
+    """A_ij > 0 where an edge leads from i to j ("out"), from j to i ("in"), or either ("both")."""
+    if direction == "both":
+        return graph.adjacency
+    if graph.directed_adjacency is None:
+        raise InputError(
+            f"direction={direction!r} needs a directed graph, but this one carries no direction. "
+            "Make it with Graph(g, directed=True), on the command line with --directed."
+        )
+    return graph.directed_adjacency if direction == "out" else graph.directed_adjacency.T.tocsr()
+
+
+def start_from(graph: Graph, X: Any, width: int, seed: int) -> Array:
+    """Random numbers for each node (n x width) that belong to the node and not to its place.
+
+    Waves over a node's features and degree, in random directions: numbered otherwise, a node has the same ones.
+    """
+    rng = np.random.default_rng(seed)
+    directions = rng.standard_normal((X.shape[1], width)).astype(np.float32)
+    by_degree, shift = rng.standard_normal(width), rng.uniform(0, 2 * np.pi, width)
+    size = float(np.sqrt(np.mean(lengths(X.astype(np.float32)) ** 2))) or 1.0
+    wave = 3.0 * np.asarray(X.astype(np.float32) @ directions) / size
+    wave += np.outer(np.log1p(graph.degrees), by_degree) + shift
+    return np.cos(wave).astype(np.float32)

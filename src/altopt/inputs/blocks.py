@@ -1,0 +1,122 @@
+"""Several inputs side by side, none louder than the others."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+import scipy.sparse as sp
+
+from altopt.arrays import Array, row_blocks
+from altopt.errors import InputError
+from altopt.graph import Graph
+from altopt.inputs.inputs import Inputs, NewNodes, Prepared
+from altopt.inputs.scaling import lengths, scaled_rows
+from altopt.matrices import with_prefix
+from altopt.operator import NormalizedAdjacency
+
+LEVELLING = 0.5  # the power of its length that a levelled row is divided by
+
+
+def stored(Z: Any) -> int:
+    return int(Z.nnz if sp.issparse(Z) else Z.size)
+
+
+class SideBySide:
+    """What each block keeps of each node, cut by rows together."""
+
+    def __init__(self, parts: tuple[Any, ...]) -> None:
+        self.parts = parts
+        self.shape = (parts[0].shape[0], sum(part.shape[1] for part in parts))
+        self.size = sum(stored(part) for part in parts)
+
+    def __getitem__(self, rows: Any) -> "SideBySide":
+        return SideBySide(tuple(part[rows] for part in self.parts))
+
+
+@dataclass(frozen=True)
+class PreparedBlocks:
+    parts: tuple[Prepared, ...]
+    scaling: Literal["unit", "level"] | None
+    sizes: tuple[
+        tuple[float, float], ...
+    ]  # mean length of each part's rows, and of the levelled ones, squared
+
+    @property
+    def Z(self) -> SideBySide:
+        return SideBySide(tuple(part.Z for part in self.parts))
+
+    @cached_property
+    def sparse(self) -> bool:
+        """Whether sparse rows take less room: an entry there is a value and a column number."""
+        held = [(part.Z, part.rows(part.Z[:1])) for part in self.parts]
+        entries = [stored(Z) / Z.shape[0] if sp.issparse(row) else row.shape[1] for Z, row in held]
+        return bool(2 * sum(entries) < sum(row.shape[1] for _, row in held))
+
+    def rows(self, Z: SideBySide) -> Any:
+        blocks = [part.rows(held) for part, held in zip(self.parts, Z.parts)]
+        if self.scaling is not None:
+            blocks = [self._scaled(block, *size) for block, size in zip(blocks, self.sizes)]
+        if self.sparse:
+            return sp.csr_array(sp.hstack([sp.csr_array(block) for block in blocks], format="csr"))
+        return np.concatenate([block.toarray() if sp.issparse(block) else block for block in blocks], axis=1)
+
+    def _scaled(self, block: Any, mean: float, square: float) -> Any:
+        length = lengths(block)
+        if self.scaling == "unit":
+            scale = 1.0 / np.where(length > 0, length, 1.0)
+        else:
+            scale = np.where(length > 0, length / mean, 1.0) ** -LEVELLING / np.sqrt(square)
+        return scaled_rows(block, scale / np.sqrt(len(self.parts)))
+
+    def extend(self, new: NewNodes) -> SideBySide:
+        return SideBySide(tuple(part.extend(new) for part in self.parts))
+
+    def state(self) -> dict[str, Array]:
+        arrays = {"sizes": np.array(self.sizes, dtype=np.float64).reshape(len(self.parts), 2)}
+        for k, part in enumerate(self.parts):
+            arrays |= {f"{k}.{name}": value for name, value in part.state().items()}
+        return arrays
+
+
+@dataclass(frozen=True)
+class BlockInputs:
+    """The rows of several inputs, one after another.
+
+    `scaling` "unit" gives every row of each of the b blocks the length 1 / sqrt(b), so that the product of two
+    nodes' rows is the mean of their blocks' cosines (a block that is zero counts 0). "level" only divides rows
+    by the root of their length and gives each block the mean squared row length 1 / b. None leaves them be.
+    The whole is sparse where that takes less room.
+    """
+
+    parts: tuple[Inputs, ...]
+    scaling: Literal["unit", "level"] | None = "unit"
+
+    def prepare(
+        self, graph: Graph, A_tilde: NormalizedAdjacency, X: Any, restart: float, n_steps: int, seed: int
+    ) -> PreparedBlocks:
+        if not self.parts:
+            raise InputError("BlockInputs needs at least one part, but parts is empty.")
+        if self.scaling not in ("unit", "level", None):
+            raise InputError(f"scaling must be 'unit', 'level' or None, but is {self.scaling!r}.")
+        parts = tuple(part.prepare(graph, A_tilde, X, restart, n_steps, seed) for part in self.parts)
+        sizes = tuple(sizes_of(part) if self.scaling == "level" else (1.0, 1.0) for part in parts)
+        return PreparedBlocks(parts, self.scaling, sizes)
+
+    def restore(self, state: dict[str, Array]) -> PreparedBlocks:
+        parts = tuple(part.restore(with_prefix(state, f"{k}.")) for k, part in enumerate(self.parts))
+        return PreparedBlocks(parts, self.scaling, tuple((a, b) for a, b in state["sizes"].tolist()))
+
+    def width(self, n_nodes: int, n_features: int, n_edges: int) -> float:
+        return sum(part.width(n_nodes, n_features, n_edges) for part in self.parts)
+
+
+def sizes_of(prepared: Prepared) -> tuple[float, float]:
+    """The mean length m of the rows, and the mean square of length / (length / m)^LEVELLING."""
+    Z = prepared.Z
+    length = np.concatenate([lengths(prepared.rows(Z[rows])) for rows in row_blocks(Z.shape[0])]).astype(
+        float
+    )
+    mean = float(length.mean()) or 1.0
+    levelled = length * np.where(length > 0, length / mean, 1.0) ** -LEVELLING
+    return mean, float(np.mean(levelled**2)) or 1.0

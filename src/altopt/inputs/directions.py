@@ -1,0 +1,72 @@
+"""The leading directions of a wide matrix that is never formed, by products with it and its transpose alone."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.linalg import solve_triangular
+
+from altopt.arrays import Array, row_blocks
+from altopt.features import Features
+
+Spread = Callable[[Array], Array]
+
+
+def leading_directions(
+    features: Features,
+    spread: Spread,
+    rank: int,
+    n_power: int,
+    seed: int,
+    *,
+    spread_back: Spread | None = None,
+    start: Array | None = None,
+) -> Array:
+    """V (d x rank): the leading right singular directions of X' = S X, by randomised subspace iteration.
+
+    `spread` multiplies by S, `spread_back` by its transpose (the same, where S is symmetric). Halko, Martinsson
+    and Tropp's range finder with `n_power` rounds of re-orthonormalised power iteration, from a random `start`.
+    """
+    spread_back = spread_back or spread
+    V = start
+    if V is None:
+        V = random_start(features, rank, seed)
+    for _ in range(n_power + 1):
+        Q = levelled_out(spread(features.times(V)))
+        B = features.transpose_times(spread_back(Q))  # X'' Q: d x width
+        V = levelled_out(B)
+    return np.ascontiguousarray(leading_first(B)[:, :rank])
+
+
+def random_start(features: Features, rank: int, seed: int) -> Array:
+    """A few columns more than wanted: the range finder's margin."""
+    width = min(rank + 10, features.n_rows, features.n_columns)
+    return np.random.default_rng(seed).standard_normal((features.n_columns, width)).astype(np.float32)
+
+
+def gram_of(B: Array, dtype: Any) -> Array:
+    """B'B, from products in `dtype`, summed over blocks in float64."""
+    blocks = (B[rows].astype(dtype, copy=False) for rows in row_blocks(len(B)))
+    return np.asarray(sum((block.T @ block).astype(np.float64) for block in blocks))
+
+
+def levelled_out(B: Array) -> Array:
+    """B R^-1, R'R = B'B + a little: columns about orthonormal, so that the next product does not lose the weak ones.
+
+    All products: much faster than a QR of a tall B, and exact orthonormality is not needed in between.
+    """
+    gram = gram_of(B, np.float32)
+    size = float(np.trace(gram))
+    if size <= 0:
+        return B
+    gram[np.diag_indices_from(gram)] += 1e-7 * size
+    R = np.linalg.cholesky(gram).T
+    return np.asarray(B @ solve_triangular(R, np.eye(len(R)), check_finite=False).astype(np.float32))
+
+
+def leading_first(B: Array) -> Array:
+    """Left singular vectors of B, the largest singular value first; zeros where B has no further direction."""
+    squares, V = np.linalg.eigh(gram_of(B, np.float64))
+    values, V = np.sqrt(np.maximum(squares[::-1], 0.0)), V[:, ::-1]
+    there = values > 1e-6 * max(values[0], 1e-30)
+    return np.asarray(B @ (V * np.where(there, 1.0 / np.where(there, values, 1.0), 0.0)).astype(np.float32))

@@ -1,0 +1,155 @@
+"""What is found one, two and more hops away, side by side: [X, S X, S^2 X, ...]."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from altopt import diffusion
+from altopt.arrays import Array
+from altopt.diffusion import Direction, neighbour_mean
+from altopt.errors import InputError
+from altopt.features import Features
+from altopt.graph import Graph
+from altopt.inputs.directions import leading_directions, random_start
+from altopt.inputs.inputs import NewNodes
+from altopt.inputs.reduced import Projection
+from altopt.inputs.scaling import Scaling
+from altopt.matrices import with_prefix
+from altopt.operator import NormalizedAdjacency
+
+
+@dataclass(frozen=True)
+class PreparedHops:
+    Z: Array  # n x (1 + n_hops) k: hops 0, 1, ... side by side
+    coordinates: Projection  # of a node's own features
+    scalings: tuple[Scaling, ...]  # one for each hop that the encoder reads
+    hops: tuple[int, ...]
+    direction: Direction
+
+    def _hop(self, Z: Array, hop: int) -> Array:
+        k = self.coordinates.V.shape[1]
+        return Z[:, hop * k : (hop + 1) * k]
+
+    def rows(self, Z: Array) -> Array:
+        parts = [scaling.rows(self._hop(Z, hop)) for hop, scaling in zip(self.hops, self.scalings)]
+        return np.concatenate(parts, axis=1)
+
+    def extend(self, new: NewNodes) -> Array:
+        """Hop k of a new node is what its neighbours, known or new, have at hop k - 1."""
+        n = len(self.Z)
+        S = (
+            mean_of(new.out if self.direction == "out" else new.into)
+            if self.direction != "both"
+            else new.ties
+        )
+        S = S.astype(np.float32)
+        found = [self.coordinates(new.X)]
+        for hop in range(max(self.hops)):
+            found.append(np.asarray(S[:, :n] @ self._hop(self.Z, hop) + S[:, n:] @ found[-1]))
+        return np.concatenate(found, axis=1)
+
+    def state(self) -> dict[str, Array]:
+        arrays = {"Z": self.Z} | self.coordinates.state()
+        for hop, scaling in zip(self.hops, self.scalings):
+            arrays |= {f"hop{hop}.{name}": value for name, value in scaling.state().items()}
+        return arrays
+
+
+@dataclass(frozen=True)
+class HopInputs:
+    """[S^h X for h in hops], each reduced to the same `n_components` directions and at mean squared row length 1.
+
+    S is A_tilde ("both"), or the mean over the nodes that edges lead to ("out") or come from ("in"), which needs
+    a graph that keeps its direction. The directions are the leading ones of all hops together, each hop counting
+    alike; one set for all, so that a hop is one product away from the one before, for new nodes too. No S^h X
+    is formed. A node without neighbours has zeros at every hop but 0.
+    """
+
+    hops: tuple[int, ...] = (0, 1, 2)
+    direction: Direction = "both"
+    n_components: int = 128
+    row_exponent: float = 0.5
+    standardise: bool | None = None
+    n_power: int = 2
+
+    def prepare(
+        self, graph: Graph, A_tilde: NormalizedAdjacency, X: Any, restart: float, n_steps: int, seed: int
+    ) -> PreparedHops:
+        if not self.hops or min(self.hops) < 0 or sorted(set(self.hops)) != list(self.hops):
+            raise InputError(f"hops must be rising whole numbers from 0 on, but is {self.hops!r}.")
+        features = Features(X, self.standardise)
+        one_hop, back = both_ways(graph, A_tilde, self.direction)
+        rank = min(self.n_components, features.n_rows)
+        if features.n_columns <= rank:
+            V = np.eye(features.n_columns, dtype=np.float32)
+            first = features.standardised()
+        else:
+            V = self._directions(features, one_hop, back, rank, seed)
+            first = features.times(V)
+        found = all_hops(first, one_hop, max(self.hops))
+        scalings = tuple(Scaling.of(found[hop], self.row_exponent) for hop in self.hops)
+        coordinates = Projection(V, features.mean, features.std)
+        return PreparedHops(np.concatenate(found, axis=1), coordinates, scalings, self.hops, self.direction)
+
+    def _directions(self, features: Features, one_hop: Any, back: Any, rank: int, seed: int) -> Array:
+        """The leading right singular directions of the hops stacked, each divided by its size."""
+        last = max(self.hops)
+        start = random_start(features, rank, seed)
+        sketch = all_hops(
+            features.times(start), one_hop, last
+        )  # as large as the hops themselves, up to one factor
+        size = [float(np.linalg.norm(sketch[hop])) or 1.0 for hop in self.hops]
+
+        def spread(block: Array) -> Array:
+            found = all_hops(block, one_hop, last)
+            return np.concatenate([found[hop] / np.float32(s) for hop, s in zip(self.hops, size)])
+
+        def spread_back(Q: Array) -> Array:
+            parts = dict(zip(self.hops, np.split(Q, len(self.hops))))
+            scale = dict(zip(self.hops, size))
+            total = parts[last] / np.float32(scale[last])
+            for hop in range(last - 1, -1, -1):  # Horner: S'(S'(Q2) + Q1) + Q0
+                total = back(total)
+                if hop in parts:
+                    total += parts[hop] / np.float32(scale[hop])
+            return np.asarray(total)
+
+        return leading_directions(
+            features, spread, rank, self.n_power, seed, spread_back=spread_back, start=start
+        )
+
+    def restore(self, state: dict[str, Array]) -> PreparedHops:
+        of_hop = [with_prefix(state, f"hop{hop}.") for hop in self.hops]
+        scalings = tuple(Scaling.restore(held, self.row_exponent) for held in of_hop)
+        return PreparedHops(state["Z"], Projection.restore(state), scalings, self.hops, self.direction)
+
+    def width(self, n_nodes: int, n_features: int, n_edges: int) -> float:
+        return (1 + max(self.hops)) * min(n_features, self.n_components, n_nodes)
+
+
+def all_hops(block: Array, one_hop: Any, last: int) -> list[Array]:
+    found = [block]
+    for _ in range(last):
+        found.append(one_hop(found[-1]))
+    return found
+
+
+def both_ways(graph: Graph, A_tilde: NormalizedAdjacency, direction: Direction) -> tuple[Any, Any]:
+    """What multiplies by S, and by its transpose."""
+    if direction == "both":
+
+        def one_hop(block: Array) -> Array:
+            return diffusion.steps(A_tilde, block, 0.0, 1)
+
+        return one_hop, one_hop
+    S = neighbour_mean(graph, direction).astype(np.float32)
+    S_back = sp.csr_array(S.T)
+    return (lambda block: np.asarray(S @ block)), (lambda block: np.asarray(S_back @ block))
+
+
+def mean_of(A: Any) -> Any:
+    """Rows that sum to 1: a product with it is the mean over a node's edges."""
+    total = np.asarray(A.sum(axis=1)).ravel()
+    return sp.csr_array(sp.diags_array(1.0 / np.where(total > 0, total, 1.0)) @ A)

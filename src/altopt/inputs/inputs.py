@@ -1,0 +1,118 @@
+"""What encoder inputs must do: rows for the fitted nodes, and rows for nodes that come later."""
+
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+import scipy.sparse as sp
+
+from altopt.arrays import BLOCK_ROWS, Array, room, row_blocks
+from altopt.graph import Graph
+from altopt.operator import NormalizedAdjacency
+
+EAGER = 5_000_000  # numbers in X' up to which the encoder's inputs are made at once
+
+
+@dataclass(frozen=True)
+class NewNodes:
+    """Nodes that were not there at the fit: m of them, tied to the n known ones and to each other.
+
+    The three matrices are m x (n + m), known nodes first. Known nodes' inputs stay as they are.
+    """
+
+    X: Any
+    ties: Any  # their rows of A_tilde
+    out: Any  # weights of the edges that lead from them; of all their edges, where the graph has no direction
+    into: Any  # weights of the edges that lead to them
+    restart: float  # of the fit's diffusion
+    n_steps: int
+
+    @property
+    def isolated(self) -> Array:
+        return np.asarray(np.diff(self.ties.indptr) == 0)
+
+
+@runtime_checkable
+class Prepared(Protocol):
+    """Encoder inputs of the fitted nodes, and the way to make those of nodes that come later."""
+
+    @property
+    def Z(self) -> Any:
+        """What is kept of each node, before rows are scaled: one row per node, to be cut by rows."""
+
+    def rows(self, Z: Any) -> Any:
+        """Z as the encoder reads it."""
+
+    def extend(self, new: NewNodes) -> Any:
+        """Z of new nodes, from their own features and their edges; zeros where a node has nothing to go by."""
+
+    def state(self) -> dict[str, Array]:
+        """What must be stored to rebuild this, as named arrays."""
+
+
+@runtime_checkable
+class Inputs(Protocol):
+    """A way to turn the graph and X into encoder inputs."""
+
+    def prepare(
+        self, graph: Graph, A_tilde: NormalizedAdjacency, X: Any, restart: float, n_steps: int, seed: int
+    ) -> Prepared:
+        """`graph` holds edges as they were given, with their direction where that was kept; A_tilde is symmetric.
+
+        `restart` and `n_steps` are those of AltOpt's diffusion. The same seed gives the same bits, and the
+        numbering of nodes does not matter.
+        """
+
+    def restore(self, state: dict[str, Array]) -> Prepared:
+        """The inverse of Prepared.state."""
+
+    def width(self, n_nodes: int, n_features: int, n_edges: int) -> float:
+        """How many 4-byte numbers are kept of each node, about: what a fit tells its user about memory."""
+
+
+class LazyRows:
+    """The encoder's inputs made when they are asked for: a block of rows at a time, never all at once."""
+
+    def __init__(self, prepared: Prepared) -> None:
+        self._prepared = prepared
+        one = prepared.rows(prepared.Z[:1])
+        self.shape, self._sparse = (prepared.Z.shape[0], one.shape[1]), sp.issparse(one)
+        self.dtype = np.dtype(np.float32)
+
+    def __getitem__(self, rows: Any) -> Any:
+        Z = self._prepared.Z
+        if isinstance(rows, slice) or len(rows) <= BLOCK_ROWS or self._sparse:
+            return self._prepared.rows(Z[rows])
+        out = room((len(rows), self.shape[1]), self.dtype)
+        for block in row_blocks(len(rows)):  # nothing as large as the result is held besides it
+            out[block] = self._prepared.rows(Z[rows[block]])
+        return out
+
+
+def encoder_rows(prepared: Prepared) -> Any:
+    """The encoder's inputs of all nodes: an array while that is small, else made block by block."""
+    Z = prepared.Z
+    return prepared.rows(Z) if sp.issparse(Z) or Z.size <= EAGER else LazyRows(prepared)
+
+
+def settle_isolated(isolated: Array, Z: Array, restart: float) -> Array:
+    """A node without neighbours keeps its own features: undo the `restart` that diffusion scales them by."""
+    if 0.0 < restart < 1.0 and isolated.any():
+        Z[isolated] /= restart
+    return Z
+
+
+def diffused_from(known: Any, own: Any, new: NewNodes) -> Any:
+    """Z of new nodes: their own coordinates, diffused with the known nodes' Z held fixed."""
+    if new.restart == 1.0:
+        return own
+    own = np.asarray(own.toarray() if sp.issparse(own) else own, dtype=np.float32)
+    n = known.shape[0]
+    ties = new.ties.astype(np.float32)
+    own_share, taken = np.float32(new.restart), np.float32(1 - new.restart)
+    from_known = taken * np.asarray(ties[:, :n] @ known) + own_share * own
+    among_new = ties[:, n:]
+    Z = own
+    for _ in range(new.n_steps):
+        Z = from_known + taken * np.asarray(among_new @ Z)
+    return settle_isolated(new.isolated, Z, new.restart)

@@ -1,0 +1,98 @@
+"""The diffused features X' reduced to their leading directions, without ever forming X'."""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from altopt import diffusion
+from altopt.arrays import Array
+from altopt.features import Features, project
+from altopt.graph import Graph
+from altopt.inputs.directions import leading_directions
+from altopt.inputs.inputs import NewNodes, diffused_from, settle_isolated
+from altopt.inputs.scaling import Scaling
+from altopt.operator import NormalizedAdjacency
+
+
+@dataclass(frozen=True)
+class Projection:
+    """From features to coordinates: ((X - mean) / std) V, of X as it is where nothing was standardised."""
+
+    V: Array  # d x k, orthonormal columns
+    mean: Array | None
+    std: Array | None
+
+    def __call__(self, X: Any) -> Array:
+        return project(X, self.V, self.mean, self.std)
+
+    def state(self) -> dict[str, Array]:
+        arrays = {"V": self.V}
+        if self.mean is not None and self.std is not None:
+            arrays |= {"column_mean": self.mean, "column_std": self.std}
+        return arrays
+
+    @classmethod
+    def restore(cls, state: dict[str, Array]) -> "Projection":
+        return cls(state["V"], state.get("column_mean"), state.get("column_std"))
+
+
+@dataclass(frozen=True)
+class PreparedReduced:
+    Z: Array
+    coordinates: Projection  # of new nodes' own features, before any diffusion
+    scaling: Scaling
+
+    def rows(self, Z: Array) -> Array:
+        return self.scaling.rows(Z)
+
+    def extend(self, new: NewNodes) -> Array:
+        return np.asarray(diffused_from(self.Z, self.coordinates(new.X), new))
+
+    def state(self) -> dict[str, Array]:
+        return {"Z": self.Z} | self.coordinates.state() | self.scaling.state()
+
+
+@dataclass(frozen=True)
+class ReducedInputs:
+    """The leading `n_components` directions of X', rows levelled, centred, at mean squared length 1.
+
+    X' (n x d) is never formed: a randomised range finder multiplies by it and by its transpose only. Rows are
+    divided by (length / mean length)^row_exponent: 0 keeps lengths, 1 makes them equal. `storage` "float16" halves
+    the memory that X' takes.
+    """
+
+    n_components: int = 256
+    row_exponent: float = 0.5
+    standardise: bool | None = None
+    n_power: int = 2
+    storage: Literal["float32", "float16"] = "float32"
+
+    def prepare(
+        self, graph: Graph, A_tilde: NormalizedAdjacency, X: Any, restart: float, n_steps: int, seed: int
+    ) -> PreparedReduced:
+        features = Features(X, self.standardise)
+
+        def spread(block: Array) -> Array:
+            """p(A_tilde) block, in its place: the diffusion is symmetric, so it serves X' and its transpose."""
+            diffused = diffusion.steps(A_tilde, block, restart, n_steps, out=block)
+            return settle_isolated(A_tilde.isolated, diffused, restart)
+
+        rank = min(self.n_components, features.n_rows)
+        if features.n_columns <= rank:
+            V = np.eye(features.n_columns, dtype=np.float32)
+            Z = spread(features.standardised())
+        else:
+            V = leading_directions(features, spread, rank, self.n_power, seed)
+            Z = spread(features.times(V))
+        scaling = Scaling.of(Z, self.row_exponent)
+        coordinates = Projection(V, features.mean, features.std)
+        return PreparedReduced(Z.astype(self.storage, copy=False), coordinates, scaling)
+
+    def restore(self, state: dict[str, Array]) -> PreparedReduced:
+        return PreparedReduced(
+            state["Z"], Projection.restore(state), Scaling.restore(state, self.row_exponent)
+        )
+
+    def width(self, n_nodes: int, n_features: int, n_edges: int) -> float:
+        return min(n_features, self.n_components, n_nodes) * (0.5 if self.storage == "float16" else 1.0)

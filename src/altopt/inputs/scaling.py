@@ -1,0 +1,89 @@
+"""Rows of encoder inputs brought to comparable lengths: unit, levelled, centred; dense or sparse."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from altopt.arrays import Array, row_blocks
+
+
+def lengths(Z: Any) -> Array:
+    if sp.issparse(Z):
+        return np.asarray(np.sqrt(Z.multiply(Z).sum(axis=1, dtype=np.float32))).ravel()
+    return np.asarray(np.sqrt(np.einsum("ij,ij->i", Z, Z, dtype=np.float32)))
+
+
+def scaled_rows(Z: Any, scale: Array) -> Any:
+    """diag(scale) Z."""
+    if sp.issparse(Z):
+        return sp.csr_array(sp.diags_array(scale.astype(np.float32)) @ Z)
+    return np.asarray(Z * scale[:, None].astype(np.float32), dtype=np.float32)
+
+
+def unit_rows(Z: Any) -> Any:
+    """Rows of length 1; a zero row stays zero."""
+    length = lengths(Z)
+    return scaled_rows(Z, 1.0 / np.where(length > 0, length, 1.0))
+
+
+def unit_sum(Z: Any) -> Any:
+    """Rows divided by the sum of their absolute values; a zero row stays zero."""
+    total = np.asarray(abs(Z).sum(axis=1)).ravel()
+    scale = 1.0 / np.where(total > 0, total, 1.0)
+    return (
+        sp.diags_array(scale.astype(np.float32)) @ Z if sp.issparse(Z) else Z * scale[:, None].astype(Z.dtype)
+    )
+
+
+def level(Z: Array, norm: float, exponent: float) -> Array:
+    """Rows divided by (length / norm)^exponent; a zero row stays zero."""
+    ratio = lengths(Z) / np.float32(norm)
+    return np.asarray(Z / np.where(ratio > 0, ratio, 1.0)[:, None] ** np.float32(exponent), dtype=np.float32)
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """Rows levelled, centred, and at mean squared length 1 over the nodes it was made from.
+
+    Rows are divided by (length / mean length)^exponent: 0 keeps lengths, 1 makes them equal.
+    """
+
+    centre: Array  # of the levelled rows
+    norm: float  # mean length of the rows
+    size: float  # 1 / root mean squared length of the centred rows
+    exponent: float
+
+    @classmethod
+    def of(cls, Z: Array, exponent: float) -> "Scaling":
+        norm = float(np.mean(lengths(Z))) or 1.0
+
+        def levelled() -> Iterable[Array]:
+            return (level(Z[rows], norm, exponent) for rows in row_blocks(len(Z)))
+
+        centre, size = centre_and_size(levelled, Z.shape)
+        return cls(centre, norm, 1.0 / size if size > 0 else 1.0, exponent)
+
+    def rows(self, Z: Array) -> Array:
+        return (level(Z, self.norm, self.exponent) - self.centre) * np.float32(self.size)
+
+    def state(self) -> dict[str, Array]:
+        return {"centre": self.centre, "scalars": np.array([self.norm, self.size], dtype=np.float64)}
+
+    @classmethod
+    def restore(cls, state: dict[str, Array], exponent: float) -> "Scaling":
+        norm, size = state["scalars"].tolist()
+        return cls(state["centre"], norm, size, exponent)
+
+
+def centre_and_size(blocks: Callable[[], Iterable[Array]], shape: tuple[int, ...]) -> tuple[Array, float]:
+    """Mean of the rows that come in blocks, and the root of their mean squared distance from it."""
+    total, square = np.zeros(shape[1]), 0.0
+    for block in blocks():
+        total += block.sum(axis=0, dtype=np.float64)
+    centre = total / shape[0]
+    for block in blocks():
+        square += float(np.sum((block - centre.astype(np.float32)) ** 2, dtype=np.float64))
+    return centre.astype(np.float32), float(np.sqrt(square / shape[0]))

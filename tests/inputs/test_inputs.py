@@ -1,0 +1,279 @@
+"""Every kind of encoder inputs meets the same promises; each is its dense definition."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+
+from altopt import AltOpt, Graph, InputError
+from altopt.extension import extend, new_nodes
+from altopt.inputs import (
+    AdjacencyInputs,
+    BlockInputs,
+    DegreeInputs,
+    HopInputs,
+    Inputs,
+    PlainInputs,
+    Prepared,
+    RawInputs,
+    ReducedInputs,
+    encoder_rows,
+    unit_rows,
+)
+from altopt.inputs.inputs import LazyRows
+from altopt.operator import NormalizedAdjacency
+
+N, D = 60, 40
+
+KINDS = {
+    "raw": RawInputs(),
+    "diffused": PlainInputs(),
+    "diffused, rows to sum 1": PlainInputs(scale_rows=True),
+    "reduced": ReducedInputs(n_components=12),
+    "hops": HopInputs(n_components=12),
+    "hops, all columns": HopInputs(hops=(1, 3), n_components=99),
+    "out-means": HopInputs(hops=(1, 2), direction="out", n_components=12),
+    "in-means": HopInputs(hops=(1,), direction="in", n_components=12),
+    "adjacency": AdjacencyInputs(),
+    "out-adjacency": AdjacencyInputs("out"),
+    "in-adjacency": AdjacencyInputs("in"),
+    "adjacency, reduced": AdjacencyInputs(n_components=8),
+    "out-adjacency, reduced": AdjacencyInputs("out", n_components=8),
+    "degrees": DegreeInputs(),
+    "blocks, unit": BlockInputs((RawInputs(), AdjacencyInputs("out"), DegreeInputs())),
+    "blocks, levelled": BlockInputs((HopInputs(n_components=5), AdjacencyInputs("in")), scaling="level"),
+    "blocks, as they are": BlockInputs(
+        (HopInputs(n_components=5), ReducedInputs(n_components=5)), scaling=None
+    ),
+    "blocks of blocks": BlockInputs((BlockInputs((RawInputs(), DegreeInputs())), AdjacencyInputs())),
+}
+
+
+def directed(seed=0, n=N, density=0.06):
+    """A one-way graph with a clear spectrum; the last node has no edges, the one before only gives."""
+    rng = np.random.default_rng(seed)
+    A = (rng.random((n, n)) < density * np.linspace(0.3, 2.0, n)).astype(float)
+    np.fill_diagonal(A, 0.0)
+    A[-1] = A[:, -1] = A[:, -2] = 0.0
+    return sp.csr_array(A)
+
+
+def features(seed=1, n=N, d=D):
+    """Sparse counts in a few topics, so that leading directions stand out."""
+    rng = np.random.default_rng(seed)
+    topics = rng.random((6, d)) * np.linspace(2.0, 0.3, 6)[:, None]
+    X = np.round(rng.gamma(0.5, size=(n, 6)) @ topics * (rng.random((n, d)) < 0.3))
+    return sp.csr_array(X)
+
+
+def prepared(kind, A=None, X=None, seed=0, restart=0.2):
+    graph = Graph(directed() if A is None else A, directed=True)
+    X = features() if X is None else X
+    return kind.prepare(graph, NormalizedAdjacency(graph.adjacency), X, restart, 10, seed)
+
+
+def dense(rows):
+    return rows.toarray() if sp.issparse(rows) else np.asarray(rows)
+
+
+@pytest.fixture(params=KINDS)
+def kind(request):
+    return KINDS[request.param]
+
+
+def test_inputs_keep_the_contract(kind):
+    made = prepared(kind)
+    assert isinstance(kind, Inputs)
+    assert isinstance(made, Prepared)
+    rows = encoder_rows(made)
+    assert rows.shape[0] == N
+    assert rows.dtype == np.float32
+    assert np.isfinite(dense(rows)).all()
+
+
+def test_inputs_have_the_same_bits_for_the_same_seed(kind):
+    assert_array_equal(dense(encoder_rows(prepared(kind))), dense(encoder_rows(prepared(kind))))
+
+
+def test_the_numbering_of_nodes_does_not_matter(kind):
+    """Products of rows stay what they were: columns may be nodes, and turn with them."""
+    order = np.random.default_rng(5).permutation(N)
+    rows = dense(encoder_rows(prepared(kind)))
+    shuffled = dense(encoder_rows(prepared(kind, directed()[order][:, order], features()[order])))
+    products = rows @ rows.T
+    assert_allclose(shuffled @ shuffled.T, products[order][:, order], atol=2e-3 * np.abs(products).max())
+
+
+def test_inputs_come_back_from_their_stored_state(kind):
+    made = prepared(kind)
+    again = kind.restore({name: value.copy() for name, value in made.state().items()})
+    assert_array_equal(dense(encoder_rows(again)), dense(encoder_rows(made)))
+    new = newcomers()
+    assert_array_equal(dense(again.rows(again.extend(new))), dense(made.rows(made.extend(new))))
+
+
+def test_rows_made_block_by_block_are_the_rows(kind):
+    made = prepared(kind)
+    lazy = LazyRows(made)
+    assert lazy.shape == encoder_rows(made).shape
+    assert_allclose(dense(lazy[10:25]), dense(encoder_rows(made))[10:25], rtol=1e-5, atol=1e-6)
+
+
+def newcomers(n_new=3, restart=0.2):
+    """Nodes N, N + 1 (tied to nodes and each other) and N + 2, which has no edge."""
+    graph = Graph(directed(), directed=True)
+    source, target = np.array([N, N, N + 1, 4]), np.array([3, 5, N, N + 1])
+    ends = (source, target, np.ones(4))
+    A_tilde = NormalizedAdjacency(extend(graph, n_new, *ends))
+    return new_nodes(graph, A_tilde, features(seed=9)[:n_new], ends, restart, 10)
+
+
+def test_new_nodes_have_rows_like_the_others_and_one_without_edges_too(kind):
+    made = prepared(kind)
+    rows = made.rows(made.extend(newcomers()))
+    assert rows.shape == (3, encoder_rows(made).shape[1])
+    assert np.isfinite(dense(rows)).all()
+
+
+def test_a_new_node_that_copies_a_known_one_has_its_rows():
+    """Known nodes are held fixed, so only what looks at the node's own edges and features is equal to the bit."""
+    graph = Graph(directed(), directed=True)
+    A, X = directed().toarray(), features()
+    twin = 12
+    out, into = np.flatnonzero(A[twin]), np.flatnonzero(A[:, twin])
+    source = np.concatenate([np.full(len(out), N), into])
+    target = np.concatenate([out, np.full(len(into), N)])
+    ends = (source, target, np.ones(len(source)))
+    new = new_nodes(graph, NormalizedAdjacency(extend(graph, 1, *ends)), X[[twin]], ends, 0.2, 10)
+    # not those that go by A_tilde: it knows the neighbours' degrees, which the twin has raised
+    of_its_own = ("raw", "out-means", "in-means", "adjacency", "out-adjacency", "in-adjacency", "degrees")
+    for name in (*of_its_own, "out-adjacency, reduced", "blocks, unit", "blocks of blocks"):
+        made = prepared(KINDS[name])
+        own = dense(encoder_rows(made))[twin]
+        assert_allclose(dense(made.rows(made.extend(new)))[0], own, atol=1e-5, err_msg=name)
+
+
+# each kind is what it says
+
+
+def test_hops_are_powers_of_A_tilde_and_means():
+    A, X = directed().toarray(), features().toarray()
+    A_tilde = NormalizedAdjacency(Graph(A_sparse := directed(), directed=True).adjacency).as_dense()
+    wide = HopInputs(hops=(0, 1, 2), n_components=99, row_exponent=0.0)
+    for direction, S in {
+        "both": A_tilde,
+        "out": A / np.maximum(A.sum(axis=1, keepdims=True), 1),
+        "in": A.T / np.maximum(A.T.sum(axis=1, keepdims=True), 1),
+    }.items():
+        made = prepared(
+            HopInputs(hops=(0, 1, 2), n_components=99, row_exponent=0.0, direction=direction), A_sparse
+        )
+        rows = np.split(encoder_rows(made), 3, axis=1)
+        for hop, block in zip(wide.hops, rows):
+            expected = np.linalg.matrix_power(S, hop) @ X
+            expected -= expected.mean(axis=0)
+            expected /= np.sqrt(np.mean(np.sum(expected**2, axis=1)))
+            assert_allclose(block, expected, atol=1e-4)
+            assert np.mean(np.sum(block**2, axis=1)) == pytest.approx(1.0, abs=1e-4)
+
+
+def test_the_directions_of_hops_are_those_of_the_dense_stack():
+    A, X = directed().toarray(), features().toarray()
+    S = A / np.maximum(A.sum(axis=1, keepdims=True), 1)
+    made = prepared(HopInputs(hops=(0, 2), direction="out", n_components=4, n_power=8))
+    V = made.coordinates.V
+    # the size of a hop is estimated from a sketch, so the stack is compared through what V keeps of it
+    stack = np.concatenate([X / np.linalg.norm(X), S @ S @ X / np.linalg.norm(S @ S @ X)])
+    best = np.linalg.svd(stack, full_matrices=False)[2][:4].T
+    kept, most = np.linalg.norm(stack @ V), np.linalg.norm(stack @ best)
+    assert_allclose(V.T @ V, np.eye(4), atol=1e-4)
+    assert 0.99 * most < kept <= most * (1 + 1e-6)
+
+
+@pytest.mark.parametrize(("direction", "turn"), [("both", None), ("out", False), ("in", True)])
+def test_adjacency_rows_are_unit_rows(direction, turn):
+    A = directed().toarray()
+    A = np.maximum(A, A.T) if turn is None else A.T if turn else A
+    expected = A / np.maximum(np.linalg.norm(A, axis=1, keepdims=True), 1e-12)
+    rows = encoder_rows(prepared(AdjacencyInputs(direction)))
+    assert sp.issparse(rows)
+    assert_allclose(rows.toarray(), expected, atol=1e-6)
+    U, s, _ = np.linalg.svd(expected)
+    reduced = encoder_rows(prepared(AdjacencyInputs(direction, n_components=5, n_power=20)))
+    assert_allclose(reduced @ reduced.T, (U[:, :5] * s[:5] ** 2) @ U[:, :5].T, atol=0.02)
+
+
+def test_degrees_are_a_soft_histogram_of_unit_rows():
+    made = prepared(DegreeInputs())
+    rows = encoder_rows(made)
+    out, into = np.asarray(directed().sum(axis=1)).ravel(), np.asarray(directed().sum(axis=0)).ravel()
+    width = rows.shape[1] // 2
+    for degree, half in ((out, rows[:, :width]), (into, rows[:, width:])):
+        shares = half / half.sum(axis=1, keepdims=True)
+        assert_allclose(shares @ np.arange(width), np.log2(1 + degree), atol=1e-5)
+    assert_allclose(np.linalg.norm(rows, axis=1), 1.0, atol=1e-6)
+
+
+def test_products_of_unit_blocks_are_mean_cosines():
+    parts = (RawInputs(), AdjacencyInputs("out"), HopInputs(n_components=5))
+    rows = dense(encoder_rows(prepared(BlockInputs(parts))))
+    each = [dense(unit_rows(encoder_rows(prepared(part)))) for part in parts]
+    assert_allclose(rows @ rows.T, np.mean([R @ R.T for R in each], axis=0), atol=1e-5)
+
+
+def test_levelled_blocks_count_alike():
+    parts = (RawInputs(), AdjacencyInputs("in"), HopInputs(n_components=5))
+    made = prepared(BlockInputs(parts, scaling="level"))
+    widths = np.cumsum([encoder_rows(prepared(part)).shape[1] for part in parts])[:-1]
+    for block in np.split(dense(encoder_rows(made)), widths, axis=1):
+        assert np.mean(np.sum(block**2, axis=1)) == pytest.approx(1 / 3, rel=1e-4)
+
+
+def test_blocks_are_sparse_where_that_is_smaller():
+    sparse = BlockInputs((RawInputs(), AdjacencyInputs("out")))
+    assert sp.issparse(encoder_rows(prepared(sparse)))
+    filled = BlockInputs((AdjacencyInputs("out"), HopInputs(n_components=60, hops=(0, 1, 2))))
+    assert not sp.issparse(encoder_rows(prepared(filled)))
+
+
+# refusals
+
+
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        (AdjacencyInputs("out"), "direction='out' needs a directed graph"),
+        (HopInputs(direction="in"), "direction='in' needs a directed graph"),
+        (HopInputs(hops=(2, 1)), "hops must be rising whole numbers"),
+        (HopInputs(hops=()), "hops must be rising whole numbers"),
+        (BlockInputs(()), "needs at least one part"),
+        (BlockInputs((RawInputs(),), scaling="loud"), "scaling must be 'unit', 'level' or None"),
+    ],
+)
+def test_what_cannot_be_made_is_refused(kind, message):
+    graph = Graph(np.array([[0, 1], [1, 2]]), n_nodes=N)
+    with pytest.raises(InputError, match=message):
+        kind.prepare(graph, NormalizedAdjacency(graph.adjacency), features(), 0.2, 10, 0)
+
+
+# in the estimator
+
+
+def test_every_kind_fits_predicts_later_nodes_and_is_stored(kind, tmp_path):
+    A, X = directed(), features()
+    y = np.where(np.arange(N) < 30, np.arange(N) % 3, -1)
+    model = AltOpt(inputs=kind, n_rounds=1, random_state=0).fit(X, y, graph=Graph(A, directed=True))
+    P = model.predict_proba(features(seed=4)[:3], edges=[(0, 1), (0, 2), (1, 7)])
+    assert_allclose(P.sum(axis=1), 1.0, atol=1e-6)
+    model.save(tmp_path / "m")
+    again = AltOpt.load(tmp_path / "m")
+    assert again.inputs == kind
+    assert_array_equal(again.predict_proba(features(seed=4)[:3], edges=[(0, 1), (0, 2), (1, 7)]), P)
+
+
+def test_undirected_kinds_work_on_the_graph_built_from_X(tmp_path):
+    X = features().toarray()
+    y = np.where(np.arange(N) < 30, np.arange(N) % 3, -1)
+    kind = BlockInputs((RawInputs(), AdjacencyInputs(), HopInputs(n_components=6), DegreeInputs()))
+    model = AltOpt(inputs=kind, n_rounds=1, random_state=0).fit(X, y)
+    assert_allclose(model.predict_proba(X[:4] + 0.1).sum(axis=1), 1.0, atol=1e-6)
