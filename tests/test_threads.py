@@ -60,3 +60,12 @@ def test_an_error_comes_out_and_threads_are_given_back(monkeypatch):
     with pytest.raises(ZeroDivisionError), side_by_side(3) as run:
         list(run(work, range(20)))
     assert torch.get_num_threads() == before
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"), [("1", 1), ("3", 3), ("64", 8), ("2,1", 2), ("", 8), ("many", 8), ("0", 8)]
+)
+def test_omp_num_threads_is_a_limit(asked, expected, monkeypatch):
+    monkeypatch.setattr(threads.os, "sched_getaffinity", lambda _: set(range(8)))
+    monkeypatch.setenv("OMP_NUM_THREADS", asked)
+    assert kernel_threads() == expected

@@ -27,8 +27,12 @@ os.register_at_fork(after_in_child=_note_fork)
 
 
 def kernel_threads() -> int:
-    """How many threads a native kernel may use now."""
-    return 1 if _forked or _one.get() else len(os.sched_getaffinity(0))
+    """How many threads a native kernel may use now: one per processor, or what OMP_NUM_THREADS allows."""
+    if _forked or _one.get():
+        return 1
+    asked = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
+    available = len(os.sched_getaffinity(0))
+    return min(available, int(asked)) if asked.isdigit() and int(asked) > 0 else available
 
 
 @contextmanager
