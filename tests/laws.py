@@ -10,7 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from altopt import AltOpt, InputError
-from altopt.encoders import Encoder, LinearEncoder, MLPEncoder, TabularEncoder
+from altopt.encoders import Encoder, KernelEncoder, LinearEncoder, MLPEncoder, TabularEncoder
 from altopt.solvers import ChebyshevSteps, ConjugateGradient, Direct, GradientSteps, JacobiSteps, Solver
 from altopt.views import (
     CrossEntropyFeatureView,
@@ -53,6 +53,8 @@ ENCODERS = {
     "MLP, torch alone": MLPEncoder(
         hidden=(16, 8), dropout=0.2, input_dropout=0.1, batch_size=32, fused=False
     ),
+    "kernel": KernelEncoder(),
+    "kernel, landmarks": KernelEncoder(gamma=None, max_rows=20, n_landmarks=30),
     "logistic regression": TabularEncoder(LogisticRegression()),
     "forest": TabularEncoder(RandomForestClassifier(n_estimators=20)),
     "pipeline": TabularEncoder(make_pipeline(StandardScaler(), LogisticRegression())),
