@@ -10,16 +10,23 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from altopt import AltOpt, InputError
-from altopt.encoders import Encoder, LinearEncoder, MLPEncoder, TabularEncoder
+from altopt.encoders import Encoder, KernelEncoder, LinearEncoder, MLPEncoder, TabularEncoder
 from altopt.solvers import ChebyshevSteps, ConjugateGradient, Direct, GradientSteps, JacobiSteps, Solver
 from altopt.views import (
     CrossEntropyFeatureView,
     CrossEntropyLabelView,
     FeatureView,
     GraphView,
+    HighPassView,
     LabelView,
+    LocallyLinearView,
+    NoGraphView,
+    RobustLabels,
+    SharedNeighbours,
     SoftmaxFeatureView,
+    SpectralFilter,
     SquaredLaplacianView,
+    TwoHopView,
     View,
 )
 from problems import toy, two_communities
@@ -30,9 +37,30 @@ VIEWS = {
     "features softmax": lambda p: SoftmaxFeatureView(p.P, 0.7, w=np.linspace(0, 1, len(p.P))),
     "graph Laplacian": lambda p: GraphView(p.A_tilde),
     "graph squared Laplacian": lambda p: SquaredLaplacianView(p.A_tilde),
+    "graph filter": lambda p: SpectralFilter((0.1, 0.5, 0.0, 2.0)).view(p.graph, p.A_tilde),
+    "graph rational filter": lambda p: SpectralFilter((0.0, 1.0, 0.2), (1.0, 4.0)).view(p.graph, p.A_tilde),
+    "graph high-pass": lambda p: HighPassView(p.A_tilde),
+    "graph two hops": lambda p: TwoHopView(p.A_tilde),
+    "graph shared out-neighbours": lambda p: SharedNeighbours("out").view(p.graph, p.A_tilde),
+    "graph shared in-neighbours": lambda p: SharedNeighbours("in").view(p.graph, p.A_tilde),
+    "graph locally linear": lambda p: LocallyLinearView(p.A_tilde),
+    "graph none": lambda p: NoGraphView(p.A_tilde),
     "labels squared": lambda p: LabelView(p.Y[p.labelled], p.labelled, 2.0),
     "labels cross entropy": lambda p: CrossEntropyLabelView(p.Y[p.labelled], p.labelled, 2.0),
+    "labels robust": lambda p: RobustLabels(0.9).view(p.Y[p.labelled], p.labelled, 2.0),
 }
+
+GRAPH_VIEWS = [
+    GraphView,
+    SquaredLaplacianView,
+    SpectralFilter((0.1, 0.5, 0.0, 0.2)),
+    SpectralFilter((0.0, 1.0), (1.0, 4.0)),
+    HighPassView,
+    TwoHopView,
+    SharedNeighbours("out"),
+    LocallyLinearView,
+    NoGraphView,
+]
 
 SOLVERS = {
     "gradient": GradientSteps(n_steps=600),
@@ -53,6 +81,8 @@ ENCODERS = {
     "MLP, torch alone": MLPEncoder(
         hidden=(16, 8), dropout=0.2, input_dropout=0.1, batch_size=32, fused=False
     ),
+    "kernel": KernelEncoder(),
+    "kernel, landmarks": KernelEncoder(gamma=None, max_rows=20, n_landmarks=30),
     "logistic regression": TabularEncoder(LogisticRegression()),
     "forest": TabularEncoder(RandomForestClassifier(n_estimators=20)),
     "pipeline": TabularEncoder(make_pipeline(StandardScaler(), LogisticRegression())),
@@ -181,7 +211,7 @@ def dense_solution(objective, shape):
     return np.linalg.solve(H, -objective.residual(np.zeros(shape)))
 
 
-@pytest.mark.parametrize("graph_view", [GraphView, SquaredLaplacianView])
+@pytest.mark.parametrize("graph_view", GRAPH_VIEWS)
 @pytest.mark.parametrize(("lambda1", "lambda2"), [(0.4, 1.5), (1.0, 10.0), (0.3, 0.0)])
 def test_solver_agrees_with_the_dense_solution(solver, graph_view, lambda1, lambda2):
     problem = toy(seed=3)

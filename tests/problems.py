@@ -5,8 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
+from altopt.graph import Graph
 from altopt.operator import NormalizedAdjacency
-from altopt.views import FeatureView, GraphView, LabelView, Objective
+from altopt.views import FeatureView, GraphView, LabelView, Objective, made_from
 
 
 @dataclass(frozen=True)
@@ -18,6 +19,13 @@ class ToyProblem:
     labelled: np.ndarray
     F: np.ndarray  # an arbitrary point
 
+    @property
+    def graph(self):
+        """A Graph that carries a direction: one-way along the upper triangle of a fixed order of nodes."""
+        order = np.argsort(np.argsort(self.F[:, 0]))  # belongs to the nodes, not to their numbering
+        ahead = order[:, None] < order[None, :]
+        return Graph(sp.csr_array(self.adjacency.toarray() * ahead), directed=True)
+
     def objective(
         self,
         lambda1=0.4,
@@ -28,7 +36,7 @@ class ToyProblem:
     ):
         views = (
             feature_view(self.P, lambda1),
-            graph_view(self.A_tilde),
+            made_from(graph_view, self.A_tilde, graph=self.graph),
             label_view(self.Y[self.labelled], self.labelled, lambda2),
         )
         return Objective(views)

@@ -212,3 +212,13 @@ def test_resuming_where_nothing_is_starts_afresh(data, tmp_path):
     X, y, _, A = data
     fresh = AltOpt(random_state=0).fit(X, y, graph=A, checkpoint=tmp_path / "c", resume=True)
     assert_array_equal(fresh.scores_, AltOpt(random_state=0).fit(X, y, graph=A).scores_)
+
+
+def test_a_fit_whose_inputs_are_made_block_by_block_goes_on_too(data, tmp_path, monkeypatch):
+    monkeypatch.setattr("altopt.inputs.inputs.EAGER", 0)
+    X, y, _, A = data
+    whole = AltOpt(random_state=0).fit(X, y, graph=A, checkpoint=tmp_path / "c")
+    assert_array_equal(
+        AltOpt(random_state=0).fit(X, y, graph=A, checkpoint=tmp_path / "c", resume=True).scores_,
+        whole.scores_,
+    )

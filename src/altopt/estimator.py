@@ -1,6 +1,6 @@
 """AltOpt: the parts assembled into one estimator with scikit-learn's face."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -22,9 +22,9 @@ from altopt.neighbours import Neighbours
 from altopt.operator import NormalizedAdjacency
 from altopt.paper import Variant, paper_settings
 from altopt.selection import CertainEnough, EveryoneWeighted, NoPseudoLabels, PseudoLabels, SurestPerClass
-from altopt.solvers import ChebyshevSteps, ConjugateGradient, Solver
+from altopt.solvers import ChebyshevSteps, ConjugateGradient, JacobiSteps, Solver
 from altopt.threads import threads_for
-from altopt.views import FeatureView, GraphView, LabelView, Objective, SoftmaxFeatureView, View
+from altopt.views import FeatureView, GraphView, LabelView, Objective, SoftmaxFeatureView, made_from
 
 ROUGH, FINE = 1e-2, 1e-6  # relative errors of F in the rounds and at the end
 SETTLED = 0.001  # a default fit stops when at most this share of the nodes changed label in a round
@@ -51,9 +51,11 @@ class AltOpt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     min_confidence : pseudo labels less sure than this are never trained on.
     encoder : an encoder or any scikit-learn classifier that takes sample weights. Default LinearEncoder().
     inputs : what the encoder reads. Default ReducedInputs(), the leading directions of the diffused features.
-    solver : for F, in every round. Default Chebyshev steps, to 1e-2 in the rounds and 1e-6 at the end.
-    feature_view, graph_view, label_view : classes from altopt.views. Default: the squared, Laplacian and
-        squared forms, which make F's problem a linear system.
+    solver : for F, in every round. Default Chebyshev steps, to 1e-2 in the rounds and 1e-6 at the end; Jacobi's
+        where a view is not quadratic.
+    feature_view, graph_view, label_view : classes or settings from altopt.views, or your own
+        (docs/adding_a_view.md). Default: the squared, Laplacian and squared forms, which make F's problem a
+        linear system.
     self_loops : tie every node to itself, with the mean edge weight.
     n_neighbors : of the graph that is built from X when none is given.
     classes : all classes, when some may have no labelled node.
@@ -169,7 +171,7 @@ class AltOpt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         A_tilde = NormalizedAdjacency(self.graph_.adjacency, self.self_loops)
         dtype = working_dtype(n, len(self.classes_))
         self.Y_ = np.eye(len(self.classes_), dtype=dtype)[codes[self.labelled_]]
-        objective = self._objective(A_tilde, self.Y_, self.labelled_)
+        objective = self._objective(self.graph_, A_tilde, self.Y_, self.labelled_)
         judges = self._read_validation(validation)
         with threads_for(n * min(X.shape[1], 256), with_torch=isinstance(self._encoder(), MLPEncoder)):
             self.inputs_ = self._inputs().prepare(
@@ -254,12 +256,13 @@ class AltOpt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _solve_extended(self, X: Any, ends: tuple[Array, Array, Array]) -> Array:
         """F of the new nodes, from one solve over known and new nodes together."""
         n_new = X.shape[0]
-        A_tilde = NormalizedAdjacency(extension.extend(self.graph_, n_new, *ends), self.self_loops)
-        new = extension.new_nodes(self.graph_, A_tilde, X, ends, self.restart, self.n_diffusion)
+        grown = extension.grown(self.graph_, n_new, ends)
+        A_tilde = NormalizedAdjacency(grown.adjacency, self.self_loops)
+        new = extension.new_nodes(grown, A_tilde, X, self.restart, self.n_diffusion)
         rows = self.inputs_.rows(self.inputs_.extend(new))
         P = np.concatenate([self.encoder_output_, self.encoder_.predict(rows)])
         labelled = np.concatenate([self.labelled_, np.zeros(n_new, dtype=bool)])
-        objective = self._objective(A_tilde, self.Y_, labelled)(P, certainty(P))
+        objective = self._objective(grown, A_tilde, self.Y_, labelled)(P, certainty(P))
         start = np.zeros_like(P)
         start[labelled] = self.Y_
         return self._solvers().last.solve(objective, start).F[-n_new:]
@@ -286,9 +289,13 @@ class AltOpt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         store.save(self, Path(path))
 
     @classmethod
-    def load(cls, path: str | Path) -> Self:
-        """A model stored by `save`; a damaged, foreign or newer one is refused in words."""
-        return store.load(cls, Path(path))
+    def load(cls, path: str | Path, parts: Sequence[type] = ()) -> Self:
+        """A model stored by `save`; a damaged, foreign or newer one is refused in words.
+
+        parts : your own classes (views, inputs, encoders) that the model was fitted with; nothing but altopt's
+            own is imported on a file's word.
+        """
+        return store.load(cls, Path(path), parts)
 
     # the parts, with their defaults
 
@@ -304,6 +311,9 @@ class AltOpt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Who updates F. In the rounds F only has to tell which nodes are how sure; the last one is to 1e-6."""
         if self.solver is not None:
             return Solvers(self.solver, self.solver)
+        views = (self.feature_view, self.graph_view, self.label_view)
+        if not all(getattr(view, "quadratic", True) for view in views):
+            return Solvers(JacobiSteps(n_steps=20), JacobiSteps(n_steps=200))
         if self.feature_weight > 0 and self.feature_view in (None, FeatureView):
             return Solvers(ChebyshevSteps(rtol=ROUGH), ChebyshevSteps(rtol=FINE))
         return Solvers(ConjugateGradient(rtol=ROUGH), ConjugateGradient(rtol=FINE))
@@ -325,16 +335,16 @@ class AltOpt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return NoPseudoLabels(rule) if self.n_pseudo == 0 else rule
 
     def _objective(
-        self, A_tilde: NormalizedAdjacency, Y: Array, labelled: Array
+        self, graph: Graph, A_tilde: NormalizedAdjacency, Y: Array, labelled: Array
     ) -> Callable[[Array, Array], Objective]:
         feature_view = self.feature_view or FeatureView
-        graph: View = (self.graph_view or GraphView)(A_tilde)
-        labels: View = (self.label_view or LabelView)(Y, labelled, self.label_weight)
+        of_graph = made_from(self.graph_view or GraphView, A_tilde, graph=graph)
+        of_labels = made_from(self.label_view or LabelView, Y, labelled, self.label_weight)
 
         def build(P: Array, w: Array) -> Objective:
-            weighted = feature_view is SoftmaxFeatureView
-            features: View = feature_view(P, self.feature_weight, **({"w": w} if weighted else {}))
-            return Objective((features, graph, labels))
+            if feature_view is SoftmaxFeatureView:
+                return Objective((SoftmaxFeatureView(P, self.feature_weight, w=w), of_graph, of_labels))
+            return Objective((made_from(feature_view, P, self.feature_weight), of_graph, of_labels))
 
         return build
 

@@ -1,5 +1,6 @@
 """Nodes that were not there at the fit: their edges resolved, the graph extended."""
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -107,25 +108,27 @@ def gathered(source: Array, target: Array, weight: Array, n: int) -> Any:
     return sp.coo_array((weight[first], (source[first], target[first])), shape=(n, n)).tocsr()
 
 
-def new_nodes(
-    graph: Graph,
-    A_tilde: NormalizedAdjacency,
-    X_new: Any,
-    ends: tuple[Array, Array, Array],
-    restart: float,
-    n_steps: int,
-) -> NewNodes:
-    """The new nodes as encoder inputs see them; A_tilde is that of known and new nodes together.
+def grown(graph: Graph, n_new: int, ends: tuple[Array, Array, Array]) -> Graph:
+    """The graph of known and new nodes, in positions; edges lead from source to target where it has a direction."""
+    new = copy.copy(graph)
+    for stale in ("degrees", "components", "_rows"):
+        new.__dict__.pop(stale, None)
+    new.n_nodes, new.positional, new.ids = graph.n_nodes + n_new, True, np.arange(graph.n_nodes + n_new)
+    new.adjacency = extend(graph, n_new, *ends)
+    new.n_edges = new.adjacency.nnz // 2
+    if graph.directed_adjacency is not None:
+        known = graph.directed_adjacency.copy()
+        known.resize(new.adjacency.shape)
+        new.directed_adjacency = sp.csr_array(known.maximum(gathered(*ends, new.n_nodes)))
+    return new
 
-    Edges lead from source to target where the graph keeps its direction, else both ways.
-    """
-    n = graph.n_nodes
-    source, target, weight = ends
-    directed = graph.directed_adjacency is not None
-    if not directed:
-        source, target = np.concatenate([source, target]), np.concatenate([target, source])
-        weight = np.concatenate([weight, weight])
-    A = gathered(source, target, weight, A_tilde.n_nodes)
-    out = sp.csr_array(A[n:])
-    into = sp.csr_array(A.T.tocsr()[n:]) if directed else out
+
+def new_nodes(
+    grown: Graph, A_tilde: NormalizedAdjacency, X_new: Any, restart: float, n_steps: int
+) -> NewNodes:
+    """The last nodes of a grown graph, as encoder inputs see them; A_tilde is that of the grown graph."""
+    n = grown.n_nodes - X_new.shape[0]
+    A = grown.directed_adjacency
+    out = sp.csr_array((grown.adjacency if A is None else A)[n:])
+    into = out if A is None else sp.csr_array(A[:, n:].T)
     return NewNodes(X_new, A_tilde.matrix[n:], out, into, restart, n_steps)

@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import shutil
+from collections.abc import Sequence
 from dataclasses import asdict, fields, is_dataclass
 from importlib import import_module
 from pathlib import Path
@@ -13,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from altopt.alternate import Best, Problem, Round, State
-from altopt.arrays import Array
+from altopt.arrays import Array, row_blocks
 from altopt.encoders.encoder import Learner
 from altopt.encoders.tabular import from_skops, to_skops
 from altopt.errors import InputError
@@ -53,30 +54,34 @@ def encode(value: Any, arrays: dict[str, Array], name: str) -> Any:
     )
 
 
-def decode(value: Any, arrays: dict[str, Array], name: str) -> Any:
-    """The inverse of `encode`; only altopt's own classes are ever imported."""
+def decode(value: Any, arrays: dict[str, Array], name: str, parts: Sequence[type] = ()) -> Any:
+    """The inverse of `encode`; only altopt's own classes are ever imported, others must be among `parts`."""
     if isinstance(value, list):
-        return [decode(item, arrays, name) for item in value]
+        return [decode(item, arrays, name, parts) for item in value]
     if not isinstance(value, dict):
         return value
     if "tuple" in value:
-        return tuple(decode(value["tuple"], arrays, name))
+        return tuple(decode(value["tuple"], arrays, name, parts))
     if "class" in value:
-        return own_class(value["class"], name)
+        return known_class(value["class"], name, parts)
     if "part" in value:
-        held = {key: decode(item, arrays, f"{name}.{key}") for key, item in value["fields"].items()}
-        return own_class(value["part"], name)(**held)
+        held = {key: decode(item, arrays, f"{name}.{key}", parts) for key, item in value["fields"].items()}
+        return known_class(value["part"], name, parts)(**held)
     return from_skops(arrays[value["skops"]])
 
 
-def own_class(path: str, name: str) -> Any:
+def known_class(path: str, name: str, parts: Sequence[type]) -> Any:
+    """A class of altopt's own, or the one of this name among those given."""
     module, _, qualname = path.partition(":")
-    if module.split(".")[0] != "altopt":
-        raise InputError(
-            f"The stored setting {name} is {path}, which is not a part of altopt and is not imported for safety. "
-            f"Fit again, or store the model without it."
-        )
-    return getattr(import_module(module), qualname)
+    if module.split(".")[0] == "altopt":
+        return getattr(import_module(module), qualname)
+    for part in parts:  # by name alone: a script's own class is in __main__ there, in a module elsewhere
+        if part.__qualname__ == qualname:
+            return part
+    raise InputError(
+        f"The stored setting {name} is {path}, which is not a part of altopt and is not imported for safety. "
+        f"Import it yourself and hand it over: AltOpt.load(path, parts=[{qualname}])."
+    )
 
 
 def encode_ids(ids: Array, arrays: dict[str, Array], name: str) -> Any:
@@ -192,20 +197,22 @@ def save(model: Any, path: Path) -> None:
     write_folder(path, head, arrays)
 
 
-def load(cls: type[Model], path: Path) -> Model:
-    """Read what `save` wrote."""
+def load(cls: type[Model], path: Path, parts: Sequence[type] = ()) -> Model:
+    """Read what `save` wrote; `parts` are classes that are not altopt's."""
     head, arrays = read_folder(path, "model")
     try:
-        return rebuild(cls, head, arrays)
+        return rebuild(cls, head, arrays, parts)
     except (KeyError, TypeError, AttributeError, IndexError) as cause:
         raise InputError(
             f"{path / 'model.json'} is damaged: {cause!r} while reading it. Fit and save again."
         ) from cause
 
 
-def rebuild(cls: type[Model], head: dict[str, Any], arrays: dict[str, Array]) -> Model:
+def rebuild(
+    cls: type[Model], head: dict[str, Any], arrays: dict[str, Array], parts: Sequence[type] = ()
+) -> Model:
     """A fitted model out of its settings and arrays."""
-    settings = {key: decode(value, arrays, key) for key, value in head["settings"].items()}
+    settings = {key: decode(value, arrays, key, parts) for key, value in head["settings"].items()}
     model: Any = cls(**settings)
     for name in ARRAYS:
         setattr(model, name, arrays[name])
@@ -255,10 +262,12 @@ def fingerprint(model: Any, problem: Problem) -> str:
     arrays: dict[str, Array] = {}
     settings = {key: encode(value, arrays, key) for key, value in model.get_params(deep=False).items()}
     hashed.update(json.dumps([settings, model.seed_], default=str).encode())
-    rows = problem.rows
-    dense = [rows.data, rows.indices] if sp.issparse(rows) else [rows]
-    for array in [problem.Y, model.graph_.adjacency.indices, model.graph_.adjacency.data, *dense]:
+    for array in [problem.Y, model.graph_.adjacency.indices, model.graph_.adjacency.data]:
         hashed.update(np.ascontiguousarray(array).data)
+    for block in row_blocks(problem.rows.shape[0]):  # rows may be made only when they are asked for
+        rows = problem.rows[block]
+        for array in [rows.data, rows.indices, rows.indptr] if sp.issparse(rows) else [rows]:
+            hashed.update(np.ascontiguousarray(array).data)
     return hashed.hexdigest()
 
 

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
 from altopt import AltOpt, Graph, InputError
-from altopt.extension import extend, new_nodes
+from altopt.extension import grown, new_nodes
 from altopt.inputs import (
     AdjacencyInputs,
     BlockInputs,
@@ -124,8 +124,8 @@ def newcomers(n_new=3, restart=0.2):
     graph = Graph(directed(), directed=True)
     source, target = np.array([N, N, N + 1, 4]), np.array([3, 5, N, N + 1])
     ends = (source, target, np.ones(4))
-    A_tilde = NormalizedAdjacency(extend(graph, n_new, *ends))
-    return new_nodes(graph, A_tilde, features(seed=9)[:n_new], ends, restart, 10)
+    larger = grown(graph, n_new, ends)
+    return new_nodes(larger, NormalizedAdjacency(larger.adjacency), features(seed=9)[:n_new], restart, 10)
 
 
 def test_new_nodes_have_rows_like_the_others_and_one_without_edges_too(kind):
@@ -144,7 +144,8 @@ def test_a_new_node_that_copies_a_known_one_has_its_rows():
     source = np.concatenate([np.full(len(out), N), into])
     target = np.concatenate([out, np.full(len(into), N)])
     ends = (source, target, np.ones(len(source)))
-    new = new_nodes(graph, NormalizedAdjacency(extend(graph, 1, *ends)), X[[twin]], ends, 0.2, 10)
+    larger = grown(graph, 1, ends)
+    new = new_nodes(larger, NormalizedAdjacency(larger.adjacency), X[[twin]], 0.2, 10)
     # not those that go by A_tilde: it knows the neighbours' degrees, which the twin has raised
     of_its_own = ("raw", "out-means", "in-means", "adjacency", "out-adjacency", "in-adjacency", "degrees")
     for name in (*of_its_own, "out-adjacency, reduced", "blocks, unit", "blocks of blocks"):

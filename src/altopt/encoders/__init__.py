@@ -1,8 +1,9 @@
 """Encoders, interchangeable: what the features alone say about the labels."""
 
 from altopt.encoders.encoder import Encoder, Learner
+from altopt.encoders.kernel import KernelEncoder
 from altopt.encoders.linear import LinearEncoder
 from altopt.encoders.mlp import MLPEncoder
 from altopt.encoders.tabular import TabularEncoder
 
-__all__ = ["Encoder", "Learner", "LinearEncoder", "MLPEncoder", "TabularEncoder"]
+__all__ = ["Encoder", "KernelEncoder", "Learner", "LinearEncoder", "MLPEncoder", "TabularEncoder"]

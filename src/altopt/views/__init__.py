@@ -1,9 +1,15 @@
 """The three views of F, each in interchangeable forms."""
 
 from altopt.views.feature import CrossEntropyFeatureView, FeatureView, SoftmaxFeatureView
+from altopt.views.filters import HighPassView, SpectralFilter
 from altopt.views.graph import GraphView, SquaredLaplacianView
 from altopt.views.label import CrossEntropyLabelView, LabelView
-from altopt.views.view import Curvature, Objective, View
+from altopt.views.locally_linear import LocallyLinearView
+from altopt.views.none import NoGraphView
+from altopt.views.quadratic import QuadraticForm
+from altopt.views.robust import HuberLabelView, RobustLabels
+from altopt.views.two_hop import SharedNeighbours, TwoHopView
+from altopt.views.view import Curvature, Objective, View, made_from
 
 __all__ = [
     "CrossEntropyFeatureView",
@@ -11,9 +17,19 @@ __all__ = [
     "Curvature",
     "FeatureView",
     "GraphView",
+    "HighPassView",
+    "HuberLabelView",
     "LabelView",
+    "LocallyLinearView",
+    "NoGraphView",
     "Objective",
+    "QuadraticForm",
+    "RobustLabels",
+    "SharedNeighbours",
     "SoftmaxFeatureView",
+    "SpectralFilter",
     "SquaredLaplacianView",
+    "TwoHopView",
     "View",
+    "made_from",
 ]

@@ -48,6 +48,17 @@ class View(Protocol):
         """Half the Hessian as an n x n sparse matrix, the same for each column of F; quadratic views only."""
 
 
+def made_from(choice: Any, *given: Any, graph: Any = None) -> View:
+    """The view that `choice` stands for: a view class, or settings with a method `view`.
+
+    A class is called with what is given: P and weight; A_tilde; Y, labelled and weight. Settings are asked for
+    view(...) of the same, a graph view's with the Graph before A_tilde: it knows the edges' direction.
+    """
+    if isinstance(choice, type) or not hasattr(choice, "view"):
+        return choice(*given)  # type: ignore[no-any-return]
+    return choice.view(*given) if graph is None else choice.view(graph, *given)  # type: ignore[no-any-return]
+
+
 class Pull(NamedTuple):
     """A view's minus half gradient at F = 0: `rows` of it at `nodes`, all nodes where None."""
 

@@ -1,0 +1,29 @@
+"""No graph view: the edges do not speak, F rests on features and labels alone."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from altopt.arrays import Array
+from altopt.operator import NormalizedAdjacency
+from altopt.views.quadratic import QuadraticForm
+from altopt.views.view import Curvature
+
+
+@dataclass(frozen=True)
+class NoGraphView(QuadraticForm):
+    """D_A = 0. What it is for: graphs whose edges say nothing about labels beyond what the encoder reads."""
+
+    A_tilde: NormalizedAdjacency
+    weight: float = 1.0
+
+    def residual(self, F: Array) -> Array:
+        return np.zeros_like(F)
+
+    def curvature(self) -> Curvature:
+        return Curvature(lower=0.0, upper=0.0, pace=0.0)
+
+    def half_hessian(self) -> Any:
+        return sp.csr_array(self.A_tilde.shape)

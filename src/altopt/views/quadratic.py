@@ -1,0 +1,30 @@
+"""D(F) = tr(F' M F) for a symmetric positive semidefinite M: what graph views that are quadratic share."""
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from altopt.arrays import Array
+from altopt.views.view import Curvature
+
+
+class QuadraticForm:
+    """A graph view whose half gradient is M F. A subclass says `residual`, `curvature` and `half_hessian`."""
+
+    name: ClassVar[str] = "graph"
+    quadratic: ClassVar[bool] = True
+    weight: float = 1.0
+
+    def distance(self, F: Array) -> float:
+        return float(np.sum(F * self.residual(F)))
+
+    def residual(self, F: Array) -> Array:
+        """M F."""
+        raise NotImplementedError
+
+    def curvature(self) -> Curvature:
+        raise NotImplementedError
+
+    def half_hessian(self) -> Any:
+        """M as a sparse matrix."""
+        raise NotImplementedError
