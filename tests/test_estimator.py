@@ -76,10 +76,11 @@ def test_scores_solve_the_system_to_a_millionth(model):
     A = model.graph_.adjacency.toarray()
     d = A.sum(axis=1)
     A_tilde = A / np.sqrt(np.outer(np.where(d > 0, d, 1), np.where(d > 0, d, 1)))
-    H = (1 + 0.3) * np.eye(len(A)) + np.diag(model.labelled_) - A_tilde
+    lambda1, lambda2 = model.feature_weight, model.label_weight
+    H = (1 + lambda1) * np.eye(len(A)) + lambda2 * np.diag(model.labelled_) - A_tilde
     MY = np.zeros_like(model.scores_)
     MY[model.labelled_] = model.Y_
-    truth = np.linalg.solve(H, 0.3 * model.encoder_output_ + MY)
+    truth = np.linalg.solve(H, lambda1 * model.encoder_output_ + lambda2 * MY)
     assert np.linalg.norm(model.scores_ - truth) <= 1e-6 * np.linalg.norm(truth)
 
 

@@ -17,14 +17,17 @@ from altopt.encoders import Encoder, LinearEncoder, MLPEncoder, TabularEncoder
 from altopt.errors import InputError
 from altopt.features import empty_rows
 from altopt.graph import Graph
-from altopt.inputs import Inputs, NewNodes, ReducedInputs, encoder_rows
+from altopt.inputs import EAGER, Inputs, NewNodes
+from altopt.judging import Judge
+from altopt.material import Material
 from altopt.neighbours import Neighbours
 from altopt.operator import NormalizedAdjacency
 from altopt.paper import Variant, paper_settings
+from altopt.plans import MOST, Plan, rivals, usual_inputs, without_graph
 from altopt.selection import CertainEnough, EveryoneWeighted, NoPseudoLabels, PseudoLabels, SurestPerClass
 from altopt.solvers import ChebyshevSteps, ConjugateGradient, JacobiSteps, Solver
 from altopt.threads import threads_for
-from altopt.views import FeatureView, GraphView, LabelView, Objective, SoftmaxFeatureView, made_from
+from altopt.views import FeatureView, GraphView, LabelView, Objective, SoftmaxFeatureView
 
 ROUGH, FINE = 1e-2, 1e-6  # relative errors of F in the rounds and at the end
 SETTLED = 0.001  # a default fit stops when at most this share of the nodes changed label in a round
@@ -37,25 +40,31 @@ class AltOpt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         minimise over F, encoder:   feature_weight * D_X(P, F)  +  D_A(F)  +  label_weight * D_Y(Y_L, F_L)
 
-    by turns: with P fixed, F solves a sparse linear system; with F fixed, the encoder learns from F.
+    by turns: with P fixed, F solves a sparse linear system; with F fixed, the encoder learns from F. What is
+    left at None is chosen from the training labels alone, by holding some of them back; `choice_` says how.
 
     Parameters
     ----------
     feature_weight, label_weight : the weights lambda1 and lambda2; the graph's weight is 1.
     restart : weight of a node's own features in the diffusion that feeds the encoder; 1 means no diffusion.
     n_diffusion : steps of that diffusion.
-    temperature : of the softmax that turns F into distributions; lower is surer.
+    temperature : of the softmax that turns F into pseudo labels; lower is surer. That of the probabilities handed
+        out is fitted to held-out labels (`temperature_`).
     n_rounds : how often F is updated and the encoder trained on it; "full" makes n_epochs rounds of one epoch.
     n_warmup, n_epochs : encoder epochs before the first round, and in each round.
     n_pseudo : the surest unlabelled nodes per class to train on; None takes all, weighted; 0 takes none.
     min_confidence : pseudo labels less sure than this are never trained on.
-    encoder : an encoder or any scikit-learn classifier that takes sample weights. Default LinearEncoder().
-    inputs : what the encoder reads. Default ReducedInputs(), the leading directions of the diffused features.
+    encoder : an encoder or any scikit-learn classifier that takes sample weights. Default a LinearEncoder, as tight
+        as the labels ask for.
+    inputs : what the encoder reads. Default hops 0, 1 and 2 beside the diffused features, each reduced to its leading
+        directions; the latter alone on large graphs; the features alone where the graph does harm.
     solver : for F, in every round. Default Chebyshev steps, to 1e-2 in the rounds and 1e-6 at the end; Jacobi's
         where a view is not quadratic.
     feature_view, graph_view, label_view : classes or settings from altopt.views, or your own
         (docs/adding_a_view.md). Default: the squared, Laplacian and squared forms, which make F's problem a
         linear system.
+    cross_fit : hold labels back, fold by fold, to choose, to calibrate and to say how accurate the fit is. False fits
+        once with the default of every part; there is no `leave_one_out_` then.
     self_loops : tie every node to itself, with the mean edge weight.
     n_neighbors : of the graph that is built from X when none is given.
     classes : all classes, when some may have no labelled node.
@@ -72,11 +81,11 @@ class AltOpt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def __init__(
         self,
         *,
-        feature_weight: float = 0.3,
-        label_weight: float = 1.0,
+        feature_weight: float = 2.0,
+        label_weight: float = 2.0,
         restart: float = 0.1,
         n_diffusion: int = 10,
-        temperature: float = 0.15,
+        temperature: float = 0.2,
         n_rounds: int | Literal["full"] = 5,
         n_warmup: int = 40,
         n_epochs: int = 40,
@@ -88,6 +97,7 @@ class AltOpt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         feature_view: Any = None,
         graph_view: Any = None,
         label_view: Any = None,
+        cross_fit: bool = True,
         self_loops: bool = False,
         n_neighbors: int = 10,
         classes: Any = None,
@@ -109,6 +119,7 @@ class AltOpt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.feature_view = feature_view
         self.graph_view = graph_view
         self.label_view = label_view
+        self.cross_fit = cross_fit
         self.self_loops = self_loops
         self.n_neighbors = n_neighbors
         self.classes = classes
@@ -170,17 +181,28 @@ class AltOpt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self.graph_ = (graph if isinstance(graph, Graph) else Graph(graph)).rows_for(n, row_ids)
         A_tilde = NormalizedAdjacency(self.graph_.adjacency, self.self_loops)
         dtype = working_dtype(n, len(self.classes_))
-        self.Y_ = np.eye(len(self.classes_), dtype=dtype)[codes[self.labelled_]]
-        objective = self._objective(self.graph_, A_tilde, self.Y_, self.labelled_)
+        material = Material(
+            graph=self.graph_,
+            A_tilde=A_tilde,
+            X=X,
+            codes=codes,
+            n_classes=len(self.classes_),
+            dtype=dtype,
+            restart=self.restart,
+            n_diffusion=self.n_diffusion,
+            seed=self.seed_,
+            eager=MOST if self.cross_fit else EAGER,  # labels held back many times read them as often
+        )
+        self.Y_ = material.Y(self.labelled_)
         judges = self._read_validation(validation)
-        with threads_for(n * min(X.shape[1], 256), with_torch=isinstance(self._encoder(), MLPEncoder)):
-            self.inputs_ = self._inputs().prepare(
-                self.graph_, A_tilde, X, self.restart, self.n_diffusion, self.seed_
-            )
-            rows = encoder_rows(self.inputs_)
-            weighs = self.feature_view is SoftmaxFeatureView
-            problem = Problem(rows, self.Y_, self.labelled_, dtype, objective, weighs, judges)
-            self._alternate(problem, on_round, checkpoint, resume)
+        self.plan_ = self.usual_plan(n, X.shape[1])
+        with threads_for(n * min(X.shape[1], 256), with_torch=isinstance(self.plan_.encoder, MLPEncoder)):
+            judge = self._judge(material) if self.cross_fit and self.plan_.linear else None
+            self._choose(judge)
+            material.let_go(self.plan_)
+            self.inputs_ = material.inputs(self.plan_)[0]
+            self._alternate(material.problem(self.plan_, validation=judges), on_round, checkpoint, resume)
+            self._judge_fit(judge)
         self.reached_ = ~empty_rows(X)
         if not self.reached_.all():
             has_label = np.bincount(self.graph_.components, weights=self.labelled_) > 0
@@ -196,7 +218,7 @@ class AltOpt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         resume: bool,
     ) -> None:
         schedule = self._schedule()
-        learner = self._encoder().begin(problem.rows.shape[1], len(self.classes_), self.seed_)
+        learner = self.plan_.encoder.begin(problem.rows.shape[1], len(self.classes_), self.seed_)
         mark = store.fingerprint(self, problem) if checkpoint is not None else ""
         state = None
         if checkpoint is not None and resume:
@@ -215,9 +237,40 @@ class AltOpt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.trace_, self.outcome_ = as_dicts(outcome.trace), outcome.reason
         self.n_iter_ = len(self.trace_)
 
+    def _judge(self, material: Material) -> Judge:
+        def soften(F: Array, temperature: float) -> Array:
+            return self._pseudo_labels(temperature).soften(F)
+
+        return Judge(material, self._solvers(), self._pseudo_labels(), self._schedule(), soften)
+
+    def _choose(self, judge: Judge | None) -> None:
+        """The plan, among those that differ where nothing was given; what each said of held-out labels."""
+        self.choice_: dict[str, Any] = {
+            "plan": self.plan_.name,
+            "considered": [],
+            "reason": "cross_fit is off.",
+        }
+        if judge is None:
+            return
+        free = self.encoder is None and self.inputs is None
+        alone = without_graph(self.plan_) if free and self.graph_view is None else None
+        choice = judge.choose(self.plan_, rivals(self.plan_) if free else [], alone)
+        self.plan_, self.choice_ = choice.plan, choice.record()
+
+    def _judge_fit(self, judge: Judge | None) -> None:
+        """How good the fit is, from labels it was not shown: accuracy, temperature, what the graph is worth."""
+        self.temperature_ = float(self.temperature)
+        if judge is None:
+            return
+        sizes = np.bincount(self.scores_.argmax(axis=1), minlength=len(self.classes_)).astype(float)
+        self.leave_one_out_, self.temperature_ = judge.leave_one_out(
+            self.plan_, self.graph_.ids, self.classes_, sizes, self.temperature
+        )
+        self.graph_help_ = judge.graph_help(self.classes_, sizes)
+
     def _read_out(self, codes: Array) -> None:
         """From F to what users ask for."""
-        reading = self._pseudo_labels().read(self.scores_)
+        reading = self._pseudo_labels(self.temperature_).read(self.scores_)
         self.confidence_ = reading.w
         self.transduction_ = self.classes_[np.where(codes == UNKNOWN, reading.label, codes)]
 
@@ -226,7 +279,7 @@ class AltOpt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Class probabilities of every node, columns as `classes_`; made from `scores_` when asked for."""
         if not hasattr(self, "scores_"):
             raise AttributeError("label_distributions_ is there after fit.")
-        return self._pseudo_labels().soften(self.scores_)
+        return self._pseudo_labels(self.temperature_).soften(self.scores_)
 
     def predict_proba(self, X: Any, edges: Any = None, *, ids: Any = None) -> Array:
         """Class probabilities of nodes that were not there at fit.
@@ -246,7 +299,7 @@ class AltOpt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         else:
             ends = extension.resolve_edges(self.graph_, X.shape[0], row_ids, [] if edges is None else edges)
             F = self._solve_extended(X, ends)
-        return self._pseudo_labels().soften(F)
+        return self._pseudo_labels(self.temperature_).soften(F)
 
     def predict(self, X: Any, edges: Any = None, *, ids: Any = None) -> Array:
         """Labels of nodes that were not there at fit; see predict_proba."""
@@ -280,8 +333,23 @@ class AltOpt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         edges = sp.csr_array((np.ones(len(rows)), (rows, known)), shape=ties.shape)
         new = NewNodes(X, ties, edges, edges, self.restart, self.n_diffusion)
         P = self.encoder_.predict(self.inputs_.rows(self.inputs_.extend(new)))
-        F = (self.feature_weight * P + ties[:, :n] @ self.scores_) / (self.feature_weight + 1.0)
+        weight = self.plan_.feature_weight
+        F = (weight * P + ties[:, :n] @ self.scores_) / (weight + 1.0)
         return np.asarray(F)
+
+    def suspicious_labels(self) -> list[tuple[Any, Any, Any, float]]:
+        """(node, given, suggested, margin) of all labelled nodes, the most suspicious first.
+
+        The margin is the given class's share of F, with the node's own label taken out, minus the largest other: far
+        below zero, the rest of the evidence outvotes the label. `explain` says who does.
+        """
+        check_is_fitted(self)
+        if not hasattr(self, "leave_one_out_"):
+            raise InputError(
+                "suspicious_labels needs labels held back, which this fit did not do. Fit with cross_fit=True and the "
+                "squared feature and label views."
+            )
+        return self.leave_one_out_.suspicious()
 
     def save(self, path: str | Path) -> None:
         """Store the fitted model in a folder, as safetensors and JSON; an earlier one there is replaced whole."""
@@ -299,13 +367,21 @@ class AltOpt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     # the parts, with their defaults
 
-    def _encoder(self) -> Encoder:
-        if self.encoder is None:
-            return LinearEncoder()
-        return self.encoder if isinstance(self.encoder, Encoder) else TabularEncoder(self.encoder)
-
-    def _inputs(self) -> Inputs:
-        return self.inputs or ReducedInputs()
+    def usual_plan(self, n_nodes: int, n_features: int) -> Plan:
+        """The parts as given, and where nothing is given, those that serve best without evidence."""
+        encoder = self.encoder
+        if encoder is not None and not isinstance(encoder, Encoder):
+            encoder = TabularEncoder(encoder)
+        return Plan(
+            "usual",
+            self.inputs or usual_inputs(n_nodes, n_features),
+            LinearEncoder() if encoder is None else encoder,
+            self.feature_weight,
+            self.label_weight,
+            self.feature_view or FeatureView,
+            self.graph_view or GraphView,
+            self.label_view or LabelView,
+        )
 
     def _solvers(self) -> Solvers:
         """Who updates F. In the rounds F only has to tell which nodes are how sure; the last one is to 1e-6."""
@@ -324,29 +400,22 @@ class AltOpt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return Schedule(self.n_warmup, self.n_epochs, 1, self.seed_, settled)
         return Schedule(self.n_warmup, self.n_rounds, self.n_epochs, self.seed_, settled)
 
-    def _pseudo_labels(self) -> PseudoLabels:
+    def _pseudo_labels(self, temperature: float | None = None) -> PseudoLabels:
+        """The rule that reads F; at another temperature than the loop's where one is given."""
+        temperature = self.temperature if temperature is None else temperature
         rule: PseudoLabels
         if self.feature_view is SoftmaxFeatureView:
             rule = CertainEnough(self.min_confidence)
         elif self.n_pseudo is None:
-            rule = EveryoneWeighted(self.temperature, self.min_confidence)
+            rule = EveryoneWeighted(temperature, self.min_confidence)
         else:
-            rule = SurestPerClass(self.n_pseudo, self.temperature, self.min_confidence)
+            rule = SurestPerClass(self.n_pseudo, temperature, self.min_confidence)
         return NoPseudoLabels(rule) if self.n_pseudo == 0 else rule
 
     def _objective(
         self, graph: Graph, A_tilde: NormalizedAdjacency, Y: Array, labelled: Array
     ) -> Callable[[Array, Array], Objective]:
-        feature_view = self.feature_view or FeatureView
-        of_graph = made_from(self.graph_view or GraphView, A_tilde, graph=graph)
-        of_labels = made_from(self.label_view or LabelView, Y, labelled, self.label_weight)
-
-        def build(P: Array, w: Array) -> Objective:
-            if feature_view is SoftmaxFeatureView:
-                return Objective((SoftmaxFeatureView(P, self.feature_weight, w=w), of_graph, of_labels))
-            return Objective((made_from(feature_view, P, self.feature_weight), of_graph, of_labels))
-
-        return build
+        return self.plan_.objective(graph, A_tilde, Y, labelled)
 
     # the door
 

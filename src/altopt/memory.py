@@ -12,6 +12,7 @@ from altopt.encoders import MLPEncoder
 from altopt.inputs import EAGER, PlainInputs, ReducedInputs
 from altopt.kernels.native import PAD
 from altopt.ordering import too_large
+from altopt.plans import MOST
 
 LIBRARIES = 0.25e9  # Python with numpy, scipy and scikit-learn loaded
 TORCH = 0.25e9  # torch on top, where the encoder is an MLP
@@ -64,7 +65,7 @@ def expected_memory(X: Any, n_edges: int, n_classes: int, model: Any, weighted: 
     n, d = X.shape
     entries = 2 * n_edges
     of_X = X.data.nbytes + X.indices.nbytes if sp.issparse(X) else X.nbytes * (not isinstance(X, np.memmap))
-    inputs = model.inputs or ReducedInputs()
+    inputs = model.usual_plan(n, d).inputs
     reduced = isinstance(inputs, ReducedInputs)
     width = min(d, inputs.n_components, n) if isinstance(inputs, ReducedInputs) else d
     itemsize = 2 if isinstance(inputs, ReducedInputs) and inputs.storage == "float16" else 4
@@ -75,7 +76,7 @@ def expected_memory(X: Any, n_edges: int, n_classes: int, model: Any, weighted: 
         diffusing += 4.0 * n * (width + 10) * 4
     number = working_dtype(n, n_classes).itemsize
     padded = -(-n_classes // PAD) * PAD
-    rows = n * width * 4.0 if n * width <= EAGER else 0.0
+    rows = n * width * 4.0 if n * width <= (MOST if model.cross_fit else EAGER) else 0.0
     ordered = too_large(n, max(panel * 4, n_classes * number))
     of_graph = entries * (16.0 if weighted else 4.0)
     plain_sparse = isinstance(inputs, PlainInputs) and sp.issparse(X) and model.restart == 1

@@ -58,4 +58,5 @@ def paper_settings(
         "feature_view": feature_view,
         "graph_view": graph_view,
         "label_view": label_view,
+        "cross_fit": False,
     }

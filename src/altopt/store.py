@@ -177,7 +177,7 @@ def digest(path: Path) -> str:
 # a fitted model
 
 ARRAYS = ("scores_", "encoder_output_", "confidence_", "reached_", "labelled_", "Y_")
-PLAIN = ("seed_", "outcome_", "trace_", "n_iter_", "n_features_in_")
+PLAIN = ("seed_", "temperature_", "choice_", "outcome_", "trace_", "n_iter_", "n_features_in_")
 
 
 def save(model: Any, path: Path) -> None:
@@ -187,6 +187,7 @@ def save(model: Any, path: Path) -> None:
     arrays |= {f"encoder.{name}": value for name, value in model.encoder_.state().items()}
     head: dict[str, Any] = {"format": FORMAT, "kind": "model", "version": VERSION}
     head["settings"] = {key: encode(v, arrays, key) for key, v in model.get_params(deep=False).items()}
+    head["plan"] = encode(model.plan_, arrays, "plan")
     head["plain"] = {name: getattr(model, name) for name in PLAIN}
     head["classes"] = encode_ids(model.classes_, arrays, "classes")
     head["transduction"] = encode_ids(model.transduction_, arrays, "transduction")
@@ -226,9 +227,10 @@ def rebuild(
     model.neighbours_ = None
     if any(name.startswith("neighbours") for name in arrays):
         model.neighbours_ = Neighbours(from_arrays(arrays, "neighbours"), model.n_neighbors)
-    model.inputs_ = model._inputs().restore(with_prefix(arrays, "inputs."))
+    model.plan_ = decode(head["plan"], arrays, "plan", parts)
+    model.inputs_ = model.plan_.inputs.restore(with_prefix(arrays, "inputs."))
     width = model.inputs_.rows(model.inputs_.Z[:1]).shape[1]
-    model.encoder_ = model._encoder().begin(width, len(model.classes_), model.seed_)
+    model.encoder_ = model.plan_.encoder.begin(width, len(model.classes_), model.seed_)
     model.encoder_.restore(with_prefix(arrays, "encoder."))
     return model  # type: ignore[no-any-return]
 

@@ -20,7 +20,7 @@ class LinearEncoder:
     iteration lowers the loss by less than `tolerance` of it.
     """
 
-    C: float = 5.0
+    C: float = 10.0
     sharpness: float = 2.0
     tolerance: float = 1e-4
 

@@ -37,7 +37,7 @@ class SideBySide:
 @dataclass(frozen=True)
 class PreparedBlocks:
     parts: tuple[Prepared, ...]
-    scaling: Literal["unit", "level"] | None
+    scaling: Literal["unit", "level", "size"] | None
     sizes: tuple[
         tuple[float, float], ...
     ]  # mean length of each part's rows, and of the levelled ones, squared
@@ -66,7 +66,8 @@ class PreparedBlocks:
         if self.scaling == "unit":
             scale = 1.0 / np.where(length > 0, length, 1.0)
         else:
-            scale = np.where(length > 0, length / mean, 1.0) ** -LEVELLING / np.sqrt(square)
+            exponent = levelling(self.scaling)
+            scale = np.where(length > 0, length / mean, 1.0) ** -exponent / np.sqrt(square)
         return scaled_rows(block, scale / np.sqrt(len(self.parts)))
 
     def extend(self, new: NewNodes) -> SideBySide:
@@ -85,22 +86,24 @@ class BlockInputs:
 
     `scaling` "unit" gives every row of each of the b blocks the length 1 / sqrt(b), so that the product of two
     nodes' rows is the mean of their blocks' cosines (a block that is zero counts 0). "level" only divides rows
-    by the root of their length and gives each block the mean squared row length 1 / b. None leaves them be.
+    by the root of their length and gives each block the mean squared row length 1 / b; "size" gives it that and
+    leaves the rows' lengths in proportion. None leaves them be.
     The whole is sparse where that takes less room.
     """
 
     parts: tuple[Inputs, ...]
-    scaling: Literal["unit", "level"] | None = "unit"
+    scaling: Literal["unit", "level", "size"] | None = "unit"
 
     def prepare(
         self, graph: Graph, A_tilde: NormalizedAdjacency, X: Any, restart: float, n_steps: int, seed: int
     ) -> PreparedBlocks:
         if not self.parts:
             raise InputError("BlockInputs needs at least one part, but parts is empty.")
-        if self.scaling not in ("unit", "level", None):
-            raise InputError(f"scaling must be 'unit', 'level' or None, but is {self.scaling!r}.")
+        if self.scaling not in ("unit", "level", "size", None):
+            raise InputError(f"scaling must be 'unit', 'level', 'size' or None, but is {self.scaling!r}.")
         parts = tuple(part.prepare(graph, A_tilde, X, restart, n_steps, seed) for part in self.parts)
-        sizes = tuple(sizes_of(part) if self.scaling == "level" else (1.0, 1.0) for part in parts)
+        measured = self.scaling in ("level", "size")
+        sizes = tuple(sizes_of(part, levelling(self.scaling)) if measured else (1.0, 1.0) for part in parts)
         return PreparedBlocks(parts, self.scaling, sizes)
 
     def restore(self, state: dict[str, Array]) -> PreparedBlocks:
@@ -111,12 +114,17 @@ class BlockInputs:
         return sum(part.width(n_nodes, n_features, n_edges) for part in self.parts)
 
 
-def sizes_of(prepared: Prepared) -> tuple[float, float]:
-    """The mean length m of the rows, and the mean square of length / (length / m)^LEVELLING."""
+def levelling(scaling: str | None) -> float:
+    """The exponent by which rows are divided by their length."""
+    return LEVELLING if scaling == "level" else 0.0
+
+
+def sizes_of(prepared: Prepared, exponent: float) -> tuple[float, float]:
+    """The mean length m of the rows, and the mean square of length / (length / m)^exponent."""
     Z = prepared.Z
     length = np.concatenate([lengths(prepared.rows(Z[rows])) for rows in row_blocks(Z.shape[0])]).astype(
         float
     )
     mean = float(length.mean()) or 1.0
-    levelled = length * np.where(length > 0, length / mean, 1.0) ** -LEVELLING
+    levelled = length * np.where(length > 0, length / mean, 1.0) ** -exponent
     return mean, float(np.mean(levelled**2)) or 1.0

@@ -89,10 +89,10 @@ class LazyRows:
         return out
 
 
-def encoder_rows(prepared: Prepared) -> Any:
-    """The encoder's inputs of all nodes: an array while that is small, else made block by block."""
+def encoder_rows(prepared: Prepared, most: int = EAGER) -> Any:
+    """The encoder's inputs of all nodes: an array of at most `most` numbers, or else made block by block."""
     Z = prepared.Z
-    return prepared.rows(Z) if sp.issparse(Z) or Z.size <= EAGER else LazyRows(prepared)
+    return prepared.rows(Z) if sp.issparse(Z) or Z.size <= most else LazyRows(prepared)
 
 
 def settle_isolated(isolated: Array, Z: Array, restart: float) -> Array:

@@ -1,0 +1,86 @@
+"""Which plan to take, from the training labels alone: a rival must win clearly, else the usual one stays."""
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from altopt.arrays import Array, shares, softmax
+from altopt.calibration import fitted_temperature
+from altopt.plans import Plan
+
+ENOUGH = 100  # labels from which a difference of CLEAR standard errors decides; below, of VERY_CLEAR
+CLEAR, VERY_CLEAR = 1.0, 2.5
+USUAL_TEMPERATURE = 0.2
+
+
+@dataclass(frozen=True)
+class Considered:
+    """How a plan did on labels it had not seen."""
+
+    plan: str
+    error: float  # mean squared distance of its probabilities from the labels (Brier), at its own temperature
+    accuracy: float
+    behind: float  # mean error above the usual plan's
+    doubt: float  # standard error of that difference
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The plan that was taken, what else was considered, and why it fell on this one."""
+
+    plan: Plan
+    considered: list[Considered]
+    reason: str
+
+    def record(self) -> dict[str, Any]:
+        rows = [asdict(entry) for entry in self.considered]
+        return {"plan": self.plan.name, "considered": rows, "reason": self.reason}
+
+
+def brier(F: Array, codes: Array) -> Array:
+    """Squared distance of the probabilities made from F to the labels, for each node.
+
+    F's size differs from plan to plan, so each gets the temperature that suits it.
+    """
+    of_shares = shares(F)
+    T = fitted_temperature(lambda T: softmax(of_shares, T), codes, np.ones(len(F)), USUAL_TEMPERATURE)
+    S = softmax(of_shares, T)
+    S[np.arange(len(F)), codes] -= 1.0
+    return np.asarray(np.sum(S**2, axis=1))
+
+
+def choose(usual: Plan, others: list[Plan], codes: Array, held_out: Callable[[Plan], Array]) -> Choice:
+    """The usual plan, unless another's error on held-out labels is clearly lower.
+
+    `codes` are the classes of the judged nodes, held_out(plan) their F from fits that had not seen them.
+    """
+    if not others:
+        return Choice(usual, [], "All parts were given.")
+    if not len(codes):
+        return Choice(usual, [], "No class has two labels, so none can be held back.")
+    clear = CLEAR if len(codes) >= ENOUGH else VERY_CLEAR
+    best, considered, own = usual, [], np.empty(0)
+    lowest = 0.0
+    for plan in [usual, *others]:
+        F = held_out(plan)
+        error = brier(F, codes)
+        own = error if plan is usual else own
+        gap = error - own
+        doubt = float(np.std(gap) / np.sqrt(len(gap)))
+        entry = Considered(
+            plan.name,
+            float(error.mean()),
+            float(np.mean(F.argmax(axis=1) == codes)),
+            float(gap.mean()),
+            doubt,
+        )
+        considered.append(entry)
+        if entry.behind < -clear * doubt and entry.behind < lowest:
+            best, lowest = plan, entry.behind
+    if best is usual:
+        reason = f"No other plan had a lower error on held-out labels by {clear:g} standard errors or more."
+    else:
+        reason = f"'{best.name}' had a lower error on held-out labels by {-lowest:.3f}, over {clear:g} standard errors."
+    return Choice(best, considered, reason)

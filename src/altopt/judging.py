@@ -1,0 +1,128 @@
+"""A fit judged by its own labels: the plan chosen, honest accuracy, a temperature, and what the graph is worth."""
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from altopt.alternate import Schedule, Solvers
+from altopt.arrays import Array, shares
+from altopt.calibration import calibration_error, fitted_temperature
+from altopt.choice import Choice, choose
+from altopt.crossfit import HeldOut, cross_fit, influence
+from altopt.leave_one_out import (
+    LeaveOneOut,
+    Margins,
+    accuracy_with_interval,
+    class_weights,
+    margins,
+    sampled,
+)
+from altopt.material import Material
+from altopt.plans import Plan
+from altopt.selection import PseudoLabels
+
+LARGE = 5_000_000  # numbers of F from which plans are judged before any round, and fewer are compared
+
+
+@dataclass(frozen=True)
+class GraphHelp:
+    """Accuracy on held-out labels with the graph and from the features alone; classes count by predicted size."""
+
+    with_graph: float
+    features_alone: float
+    per_class: dict[Any, Any]  # the share of each class's labels found, with and without
+
+    @property
+    def gain(self) -> float:
+        return self.with_graph - self.features_alone
+
+
+class Judge:
+    """Holds labels back from plans, and says how each did; `soften` makes distributions of F at a temperature."""
+
+    def __init__(
+        self,
+        material: Material,
+        solvers: Solvers,
+        rule: PseudoLabels,
+        schedule: Schedule,
+        soften: Callable[[Array, float], Array],
+    ) -> None:
+        self.material, self.solvers, self.rule, self.soften = material, solvers, rule, soften
+        self.large = len(material.codes) * material.n_classes >= LARGE
+        self.schedule = replace(schedule, n_rounds=0) if self.large else schedule
+        counts = np.bincount(material.codes[material.labelled], minlength=material.n_classes)
+        # without its label nothing is left to know a class by that has only one
+        tells = material.labelled & (counts[material.codes] > 1)
+        self.nodes = np.flatnonzero(tells)
+        self.codes = material.codes[self.nodes]
+        self.exact = sampled(self.nodes, len(material.codes), material.seed)
+        self._seen: dict[str, HeldOut] = {}
+        self._influences: dict[Any, Array] = {}
+
+    def held_out(self, plan: Plan) -> HeldOut:
+        """F of the judged nodes without their label, once for each plan."""
+        if plan.name not in self._seen:
+            # g depends on the system alone, which plans that differ in the encoder share
+            system = (plan.graph_view, plan.feature_weight, plan.label_weight)
+            if system not in self._influences:
+                self._influences[system] = influence(self.material, plan, self.nodes, self.exact)
+            g = self._influences[system]
+            self._seen[plan.name] = cross_fit(
+                self.material, plan, self.nodes, self.solvers, self.rule, self.schedule, g
+            )
+        return self._seen[plan.name]
+
+    def choose(self, usual: Plan, others: list[Plan], alone: Plan | None) -> Choice:
+        """The plan to take; `alone` is the one without the graph, which is always looked at."""
+        rivals = [*([] if self.large else others), *([] if alone is None else [alone])]
+        choice = choose(usual, rivals, self.codes, lambda plan: self.held_out(plan).by_fold)
+        if alone is not None and choice.plan is alone:
+            warnings.warn(
+                f"The graph does not help here, so its edges are not used: {choice.reason} See graph_help_.",
+                stacklevel=4,
+            )
+        return choice
+
+    def leave_one_out(
+        self, plan: Plan, ids: Array, classes: Array, sizes: Array, usual: float
+    ) -> tuple[LeaveOneOut, float]:
+        """Honest accuracy and margins of the labelled nodes, and the temperature that suits them.
+
+        `sizes` are how many nodes are predicted to be of each class, `usual` the temperature without evidence.
+        """
+        if not len(self.nodes):
+            return nobody(ids, classes), usual
+        F, codes = self.held_out(plan).by_one, self.codes
+        said, exact = F.argmax(axis=1), self.exact
+        weights = class_weights(codes[exact], sizes)
+        temperature = fitted_temperature(lambda T: self.soften(F[exact], T), codes[exact], weights, usual)
+        accuracy, low, high = accuracy_with_interval((said == codes)[exact], weights)
+        error = calibration_error(self.soften(F[exact], temperature), codes[exact], weights)
+        of_all = Margins(ids[self.nodes], classes[codes], classes[said], margins(shares(F), codes))
+        found = LeaveOneOut(of_all.only(exact), F[exact], accuracy, (low, high), error, of_all)
+        return found, temperature
+
+    def graph_help(self, classes: Array, sizes: Array) -> GraphHelp | None:
+        """What the graph is worth, where it was looked at."""
+        if not {"usual", "features alone"} <= set(self._seen):
+            return None
+        right = [
+            self._seen[name].by_fold.argmax(axis=1) == self.codes for name in ("usual", "features alone")
+        ]
+        weights = class_weights(self.codes, sizes)
+        total = [float(np.sum(weights * hit) / weights.sum()) for hit in right]
+        there = np.unique(self.codes)
+        found = [tuple(float(hit[self.codes == k].mean()) for hit in right) for k in there]
+        return GraphHelp(total[0], total[1], dict(zip(classes[there].tolist(), found)))
+
+
+def nobody(ids: Array, classes: Array) -> LeaveOneOut:
+    """What is known where no label can be held back: nothing."""
+    labels, numbers = classes[:0], np.empty(0)
+    scores = np.empty((0, len(classes)))
+    margin = Margins(ids[:0], labels, labels, numbers)
+    return LeaveOneOut(margin, scores, float("nan"), (0.0, 1.0), float("nan"), margin)
