@@ -84,7 +84,7 @@ def test_the_page_says_what_was_fitted(elements, model):
         assert fact in said
     assert "Unreached nodes 1" in said
     assert model.outcome_ in said
-    assert "feature_weight 0.3" in said
+    assert f"feature_weight {model.feature_weight}" in said
     assert "node [" in said
 
 

@@ -71,11 +71,11 @@ def influence(material: Material, plan: Plan, nodes: Array, exact: Array) -> Arr
     labelled, n = material.labelled, len(material.codes)
 
     def objective(E: Array) -> Objective:
-        nothing = np.zeros((int(labelled.sum()), E.shape[1]))
+        nothing = np.zeros((int(labelled.sum()), E.shape[1]), dtype=E.dtype)
         build = plan.objective(material.graph, material.A_tilde, nothing, labelled)
-        return build(E / plan.feature_weight, np.ones(len(E)))
+        return build(E / E.dtype.type(plan.feature_weight), np.ones(len(E)))
 
-    solved = own_influence(objective, nodes[exact], n)
+    solved = own_influence(objective, nodes[exact], n, material.dtype)
     if exact.all():
         return solved
     g = first_terms(objective(np.zeros((n, 1))), nodes, n)

@@ -11,7 +11,7 @@ from altopt.arrays import Array
 from altopt.solvers import ConjugateGradient
 from altopt.views.view import Objective
 
-BLOCK = 64  # unit vectors solved for at once
+NUMBERS = 2**22  # of a block of unit vectors that are solved for at once, which are 8 to 64
 MOST = 2000  # labelled nodes whose own influence is solved for; above, a seeded sample
 WORK = 4e8  # nodes times unit vectors, above which the sample is smaller still
 FEWEST = 200
@@ -77,19 +77,24 @@ def sampled(nodes: Array, n_nodes: int, seed: int) -> Array:
     return mask
 
 
-def own_influence(objective: Callable[[Array], Objective], nodes: Array, n_nodes: int) -> Array:
+def own_influence(objective: Callable[[Array], Objective], nodes: Array, n_nodes: int, dtype: Any) -> Array:
     """g_ii of G = H^-1 for each of the nodes, from block solves H G = E, E unit vectors.
 
     `objective` makes the views' sum for a right-hand side: lambda1 P + lambda2 M Y = E.
     """
-    g = np.empty(len(nodes))
-    for first in range(0, len(nodes), BLOCK):
-        some = nodes[first : first + BLOCK]
-        E = np.zeros((n_nodes, len(some)))
+    g, width = np.empty(len(nodes)), at_once(n_nodes)
+    for first in range(0, len(nodes), width):
+        some = nodes[first : first + width]
+        E = np.zeros((n_nodes, len(some)), dtype=dtype)
         E[some, np.arange(len(some))] = 1.0
-        solved = ConjugateGradient(rtol=1e-8).solve(objective(E), E).F
-        g[first : first + BLOCK] = solved[some, np.arange(len(some))]
+        solved = ConjugateGradient(rtol=1e-8 if E.dtype == np.float64 else 1e-5).solve(objective(E), E).F
+        g[first : first + width] = solved[some, np.arange(len(some))]
     return g
+
+
+def at_once(n_nodes: int) -> int:
+    """How many unit vectors are solved for at once."""
+    return int(min(64, max(8, NUMBERS // n_nodes)))
 
 
 def first_terms(objective: Objective, nodes: Array, n_nodes: int) -> Array | None:

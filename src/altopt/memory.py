@@ -11,6 +11,7 @@ from altopt.diffusion import PANEL
 from altopt.encoders import MLPEncoder
 from altopt.inputs import EAGER, PlainInputs, ReducedInputs
 from altopt.kernels.native import PAD
+from altopt.leave_one_out import at_once
 from altopt.ordering import too_large
 from altopt.plans import MOST
 
@@ -60,7 +61,7 @@ def expected_memory(X: Any, n_edges: int, n_classes: int, model: Any, weighted: 
     graph      4 e, weighted (4 + 8 + 4) e; as much again where nodes are put in an order of their own
     inputs     4 n w (or 2)
     diffusing  3 blocks, 4 n min(w, 64); wide X goes through a range finder besides: 4 blocks, 4 n (w + 10)
-    rounds     3 blocks of the solver, F and P: b n (3 k + 2 c)
+    rounds     3 blocks of the solver, F and P: b n (3 k + 2 c); or 5 blocks of the 8 to 64 labels held back at once
     """
     n, d = X.shape
     entries = 2 * n_edges
@@ -76,7 +77,8 @@ def expected_memory(X: Any, n_edges: int, n_classes: int, model: Any, weighted: 
         diffusing += 4.0 * n * (width + 10) * 4
     number = working_dtype(n, n_classes).itemsize
     padded = -(-n_classes // PAD) * PAD
-    rows = n * width * 4.0 if n * width <= (MOST if model.cross_fit else EAGER) else 0.0
+    rows = kept if kept <= 4.0 * (MOST if model.cross_fit else EAGER) else 0.0
+    judging = 5.0 * n * at_once(n) * number if model.cross_fit else 0.0
     ordered = too_large(n, max(panel * 4, n_classes * number))
     of_graph = entries * (16.0 if weighted else 4.0)
     plain_sparse = isinstance(inputs, PlainInputs) and sp.issparse(X) and model.restart == 1
@@ -87,5 +89,5 @@ def expected_memory(X: Any, n_edges: int, n_classes: int, model: Any, weighted: 
         inputs=float(of_X) if plain_sparse else kept,
         forming=FORMING * entries,
         diffusing=0.0 if model.restart == 1 else diffusing,
-        rounds=rows + float(n) * number * (3 * padded + 2 * n_classes),
+        rounds=rows + max(float(n) * number * (3 * padded + 2 * n_classes), judging),
     )
