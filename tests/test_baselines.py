@@ -19,8 +19,12 @@ pytest.importorskip("torch_geometric")
 EPOCHS = 30
 
 
+# steps that reach all of a small dense graph leave little but the largest class: there these hold on to their start
+HOLDING = {"LP": {"alpha": 0.5}, "PTA": {"restart": 0.5}}
+
+
 def quick(method: str, **settings) -> Baseline:
-    kind = BASELINES[method]
+    kind, settings = BASELINES[method], HOLDING.get(method, {}) | settings
     if issubclass(kind, Network):
         settings = {
             "n_epochs": EPOCHS,
@@ -59,6 +63,11 @@ def fitted(method, easy, *, validation=True, seed=0, **settings):
     return quick(method, **settings).fit(X, hide(y, split.train), A, judges, seed=seed)
 
 
+def balanced(labels, y, nodes):
+    """The mean over the three classes of the share that is right: a third by chance or by the largest class alone."""
+    return np.mean([np.mean(labels[nodes][y[nodes] == k] == k) for k in range(3)])
+
+
 def test_every_node_gets_a_distribution(method, easy):
     model = fitted(method, easy)
     assert model.label_distributions_.shape == (400, 3)
@@ -83,8 +92,7 @@ def test_torchs_own_random_numbers_are_left_alone(network, easy):
 def test_better_than_the_largest_class(method, easy):
     _, y, _, split = easy
     model = fitted(method, easy)
-    majority = np.bincount(y[split.test]).max() / len(split.test)
-    assert np.mean(model.transduction_[split.test] == y[split.test]) > majority + 0.15
+    assert balanced(model.transduction_, y, split.test) > 0.55
 
 
 def test_validation_labels_choose_the_epoch_and_nothing_else(network, easy):
@@ -124,8 +132,7 @@ def test_apply_carries_over_to_a_larger_graph(method, easy):
     model = quick(method).fit(X[part], y[part], A[part][:, part], judges, validation_in=(X, A))
     found = model.apply(X, A, hide(y, split.train))
     assert found.shape == (400, 3)
-    right = np.mean(model.classes_[found.argmax(axis=1)][split.test] == y[split.test])
-    assert right > np.bincount(y[split.test]).max() / len(split.test) + 0.15
+    assert balanced(model.classes_[found.argmax(axis=1)], y, split.test) > 0.55
 
 
 def test_renumbering_nodes_renumbers_the_answer(method, easy):
