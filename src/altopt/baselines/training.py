@@ -106,7 +106,7 @@ class Network(Baseline):
                 scores.append(score.accuracy)
                 if score > best:
                     best, self.best_epoch_, progress = score, epoch, epoch
-                    kept = [parameter.detach().clone() for parameter in network.parameters()]
+                    kept = {name: value.clone() for name, value in network.state_dict().items()}
                 if -score.minus_loss < lowest:
                     lowest, progress = -score.minus_loss, epoch
                 if self.patience is not None and epoch - progress >= self.patience:
@@ -120,10 +120,8 @@ class Network(Baseline):
         self.validation_accuracies_ = np.array(scores)
         if kept is None:
             self.best_epoch_ = self.n_epochs_
-            return
-        with torch.no_grad():
-            for parameter, value in zip(network.parameters(), kept):
-                parameter.copy_(value)
+        else:
+            network.load_state_dict(kept)
 
     def lesson(self, place: Place) -> tuple[Array, torch.Tensor]:
         """The nodes that are learned from, and what is to be learned: of the labelled ones their class."""
