@@ -133,6 +133,8 @@ def test_apply_carries_over_to_a_larger_graph(method, easy):
     if not ALL[method].carries_over:
         with pytest.raises(InputError, match=r"cannot be applied to one of 400"):
             quick(method).fit(X[part], y[part], A[part][:, part]).apply(X, A)
+        with pytest.raises(InputError, match=r"validation_in names another graph"):
+            quick(method).fit(X[part], y[part], A[part][:, part], judges, validation_in=(X, A))
         return
     model = quick(method).fit(X[part], y[part], A[part][:, part], judges, validation_in=(X, A))
     found = model.apply(X, A, hide(y, split.train))

@@ -128,6 +128,11 @@ class Baseline(ABC):
             )
         place = None
         if lie_in is not None:
+            if not self.carries_over:
+                raise InputError(
+                    f"validation_in names another graph, but {self.method} learns weights for every node of its own. "
+                    "Take a method that carries over, such as GCN."
+                )
             X, graph = read_place(*lie_in)
             place = Place(X, graph, np.full(X.shape[0], UNKNOWN))
         return Judges(nodes, self._codes(labels), place)

@@ -35,6 +35,9 @@ class GeomGCN(Network):
     each of these eight parts, set side by side (their widths add up to `hidden`) and averaged in the last layer."""
 
     method: ClassVar[str] = "Geom-GCN"
+    # each part holds an eighth of the neighbours and a score is the mean of eight: decay would hold weights down
+    learning_rate: float = 0.05
+    weight_decay: float = 0.0
 
     def prepare(self, place: Place) -> WholeGraph:
         if place.graph.n_nodes > MOST_NODES:
