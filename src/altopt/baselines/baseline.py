@@ -45,6 +45,7 @@ class Baseline(ABC):
 
     method: ClassVar[str]  # its name in the paper
     carries_over: ClassVar[bool] = True  # whether what it learned can be applied to another graph
+    stays_because: ClassVar[str] = ""  # else why not
     reads_labels: ClassVar[bool] = False  # whether `apply` needs the labels known there
 
     def fit(
@@ -84,8 +85,8 @@ class Baseline(ABC):
             )
         if not self.carries_over and X.shape[0] != len(self.transduction_):
             raise InputError(
-                f"{self.method} learns weights for every node of its graph, which has {len(self.transduction_):,}, and "
-                f"cannot be applied to one of {X.shape[0]:,}. Take a method that carries over, such as GCN."
+                f"{self.method} was trained on {len(self.transduction_):,} nodes and cannot be applied to "
+                f"{X.shape[0]:,}: {self.stays_because}. Take a method that carries over, such as GCN."
             )
         return self._score(Place(X, graph, codes))
 
@@ -130,8 +131,8 @@ class Baseline(ABC):
         if lie_in is not None:
             if not self.carries_over:
                 raise InputError(
-                    f"validation_in names another graph, but {self.method} learns weights for every node of its own. "
-                    "Take a method that carries over, such as GCN."
+                    f"validation_in names another graph, but {self.method} has to stay where it was trained: "
+                    f"{self.stays_because}. Take a method that carries over, such as GCN."
                 )
             X, graph = read_place(*lie_in)
             place = Place(X, graph, np.full(X.shape[0], UNKNOWN))

@@ -35,6 +35,8 @@ class GeomGCN(Network):
     each of these eight parts, set side by side (their widths add up to `hidden`) and averaged in the last layer."""
 
     method: ClassVar[str] = "Geom-GCN"
+    carries_over: ClassVar[bool] = False
+    stays_because: ClassVar[str] = "left and right are those of its own graph laid out in the plane"
     # each part holds an eighth of the neighbours and a score is the mean of eight: decay would hold weights down
     learning_rate: float = 0.05
     weight_decay: float = 0.0

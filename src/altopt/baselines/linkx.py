@@ -25,6 +25,7 @@ class LINKX(Network):
 
     method: ClassVar[str] = "LINKX"
     carries_over: ClassVar[bool] = False
+    stays_because: ClassVar[str] = "it learns weights for every node of its graph"
     direction: str = "out"
 
     @classmethod
