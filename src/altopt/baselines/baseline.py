@@ -44,9 +44,9 @@ class Baseline(ABC):
     """
 
     method: ClassVar[str]  # its name in the paper
-    reads_labels: ClassVar[bool] = (
-        False  # whether `apply` needs the labels known in the graph it is applied to
-    )
+    carries_over: ClassVar[bool] = True  # whether what it learned can be applied to another graph
+    stays_because: ClassVar[str] = ""  # else why not
+    reads_labels: ClassVar[bool] = False  # whether `apply` needs the labels known there
 
     def fit(
         self,
@@ -82,6 +82,11 @@ class Baseline(ABC):
             raise InputError(
                 f"{self.method} propagates labels, but none is known in the graph that it is applied to. "
                 "Pass y= with the training labels of that graph, -1 elsewhere."
+            )
+        if not self.carries_over and X.shape[0] != len(self.transduction_):
+            raise InputError(
+                f"{self.method} was trained on {len(self.transduction_):,} nodes and cannot be applied to "
+                f"{X.shape[0]:,}: {self.stays_because}. Take a method that carries over, such as GCN."
             )
         return self._score(Place(X, graph, codes))
 
@@ -124,6 +129,11 @@ class Baseline(ABC):
             )
         place = None
         if lie_in is not None:
+            if not self.carries_over:
+                raise InputError(
+                    f"validation_in names another graph, but {self.method} has to stay where it was trained: "
+                    f"{self.stays_because}. Take a method that carries over, such as GCN."
+                )
             X, graph = read_place(*lie_in)
             place = Place(X, graph, np.full(X.shape[0], UNKNOWN))
         return Judges(nodes, self._codes(labels), place)

@@ -13,6 +13,8 @@ from altopt.baselines.training import Network
 from altopt.inputs import unit_sum
 from altopt.kernels.dropout import Masks
 
+STEPS = (2, 3)  # to choose from; ours: the paper's appendix is silent
+
 
 class Hop(NamedTuple):
     """A_tilde^k X for all nodes, never formed: A_tilde^k X W is k products with a matrix as narrow as W."""
@@ -52,15 +54,20 @@ class SGC(Network):
 
     @classmethod
     def search_space(cls, *, inductive: bool = False) -> SearchSpace:
-        return {**super().search_space(), "n_steps": (2, 3)}  # the steps are ours: the appendix is silent
+        return {**super().search_space(), "n_steps": STEPS}
 
     def prepare(self, place: Place) -> Hops:
-        X = unit_sum(place.X) if self.scale_rows else place.X
-        return Hops(X, Propagation(place.graph.adjacency), self.n_steps)
+        return hops(place, self, self_loops=True)
 
     def network(self, n_features: int, n_classes: int, masks: Masks) -> torch.nn.Module:
         linear = layers().SGConv(n_features, n_classes, K=self.n_steps).lin
         return Last(FirstLinear(linear, self.dropout, masks))
+
+
+def hops(place: Place, settings: Any, self_loops: bool) -> Hops:
+    """The features, and as many hops of them as the settings have steps."""
+    X = unit_sum(place.X) if settings.scale_rows else place.X
+    return Hops(X, Propagation(place.graph.adjacency, self_loops), settings.n_steps)
 
 
 class Last(torch.nn.Module):

@@ -8,10 +8,8 @@ import torch
 from altopt.baselines.baseline import Place, SearchSpace
 from altopt.baselines.geometric import FirstLinear
 from altopt.baselines.perceptron import relu_and_dropout
-from altopt.baselines.products import Propagation
-from altopt.baselines.sgc import Hops
+from altopt.baselines.sgc import STEPS, Hops, hops
 from altopt.baselines.training import Network
-from altopt.inputs import unit_sum
 from altopt.kernels.dropout import Masks
 
 
@@ -25,11 +23,10 @@ class SIGN(Network):
 
     @classmethod
     def search_space(cls, *, inductive: bool = False) -> SearchSpace:
-        return {**super().search_space(), "n_steps": (2, 3)}  # the steps are ours: the appendix is silent
+        return {**super().search_space(), "n_steps": STEPS}
 
     def prepare(self, place: Place) -> Hops:
-        X = unit_sum(place.X) if self.scale_rows else place.X
-        return Hops(X, Propagation(place.graph.adjacency, self_loops=False), self.n_steps)
+        return hops(place, self, self_loops=False)
 
     def network(self, n_features: int, n_classes: int, masks: Masks) -> torch.nn.Module:
         return Inception(n_features, n_classes, self, masks)
