@@ -13,7 +13,7 @@ from altopt import extension, store
 from altopt.alternate import Problem, Round, Schedule, Solvers, State, alternate, as_dicts, warm_up
 from altopt.arrays import Array, certainty, working_dtype
 from altopt.door import UNKNOWN, read_X, read_y, require_finite
-from altopt.encoders import Encoder, LinearEncoder, MLPEncoder, TabularEncoder
+from altopt.encoders import AttentionEncoder, Encoder, LinearEncoder, MLPEncoder, TabularEncoder
 from altopt.errors import InputError
 from altopt.features import empty_rows
 from altopt.graph import Graph
@@ -26,6 +26,7 @@ from altopt.solvers import ChebyshevSteps, ConjugateGradient, JacobiSteps, Solve
 from altopt.threads import threads_for
 from altopt.views import FeatureView, GraphView, LabelView, Objective, SoftmaxFeatureView, made_from
 
+TORCH = (MLPEncoder, AttentionEncoder)  # encoders that load torch
 ROUGH, FINE = 1e-2, 1e-6  # relative errors of F in the rounds and at the end
 SETTLED = 0.001  # a default fit stops when at most this share of the nodes changed label in a round
 
@@ -173,7 +174,7 @@ class AltOpt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.Y_ = np.eye(len(self.classes_), dtype=dtype)[codes[self.labelled_]]
         objective = self._objective(self.graph_, A_tilde, self.Y_, self.labelled_)
         judges = self._read_validation(validation)
-        with threads_for(n * min(X.shape[1], 256), with_torch=isinstance(self._encoder(), MLPEncoder)):
+        with threads_for(n * min(X.shape[1], 256), with_torch=isinstance(self._encoder(), TORCH)):
             self.inputs_ = self._inputs().prepare(
                 self.graph_, A_tilde, X, self.restart, self.n_diffusion, self.seed_
             )

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from altopt.arrays import working_dtype
 from altopt.diffusion import PANEL
-from altopt.encoders import MLPEncoder
+from altopt.encoders import AttentionEncoder, MLPEncoder
 from altopt.inputs import EAGER, PlainInputs, ReducedInputs
 from altopt.kernels.native import PAD
 from altopt.ordering import too_large
@@ -80,7 +80,7 @@ def expected_memory(X: Any, n_edges: int, n_classes: int, model: Any, weighted: 
     of_graph = entries * (16.0 if weighted else 4.0)
     plain_sparse = isinstance(inputs, PlainInputs) and sp.issparse(X) and model.restart == 1
     return Memory(
-        libraries=LIBRARIES + (TORCH if isinstance(model.encoder, MLPEncoder) else 0.0),
+        libraries=LIBRARIES + (TORCH if isinstance(model.encoder, MLPEncoder | AttentionEncoder) else 0.0),
         features=float(of_X),
         graph=of_graph * (2 if ordered else 1) + PER_NODE * n,
         inputs=float(of_X) if plain_sparse else kept,
