@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.decomposition import PCA
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -105,6 +106,8 @@ ENCODERS = {
     "kernel, landmarks": KernelEncoder(gamma=None, max_rows=20, n_landmarks=30),
     "logistic regression": TabularEncoder(LogisticRegression()),
     "forest": TabularEncoder(RandomForestClassifier(n_estimators=20)),
+    "boosted trees": TabularEncoder(HistGradientBoostingClassifier(max_iter=20, min_samples_leaf=5)),
+    "PCA, then any": TabularEncoder(make_pipeline(PCA(4), LogisticRegression())),
     "pipeline": TabularEncoder(make_pipeline(StandardScaler(), LogisticRegression())),
 }
 
@@ -348,8 +351,6 @@ def test_encoder_heeds_weights(encoder):
 
 def test_encoder_takes_sparse_rows(encoder):
     X, targets, weights = material()
-    if isinstance(encoder, TabularEncoder) and "Pipeline" in type(encoder.classifier).__name__:
-        encoder = TabularEncoder(make_pipeline(StandardScaler(with_mean=False), LogisticRegression()))
     dense = trained(encoder, X, targets, weights).predict(X)
     sparse = trained(encoder, sp.csr_array(X), targets, weights).predict(sp.csr_array(X))
     assert np.mean(dense.argmax(axis=1) == sparse.argmax(axis=1)) > 0.9

@@ -15,7 +15,7 @@ from altopt.arrays import Array, certainty, working_dtype
 from altopt.door import UNKNOWN, read_X, read_y, require_finite
 from altopt.encoders import AttentionEncoder, Encoder, LinearEncoder, MLPEncoder, TabularEncoder
 from altopt.errors import InputError
-from altopt.features import empty_rows
+from altopt.features import empty_rows, has_missing
 from altopt.graph import Graph
 from altopt.inputs import Inputs, NewNodes, ReducedInputs, encoder_rows
 from altopt.neighbours import Neighbours
@@ -164,6 +164,8 @@ class AltOpt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.classes_, codes = read_y(y, n, self.classes)
         self.labelled_ = codes != UNKNOWN
         self.seed_ = self._seed()
+        if graph is None and self._takes_missing() and has_missing(X):
+            raise InputError("X holds NaN, so nearest neighbours cannot be told. Give a graph, or fill in X.")
         self.neighbours_ = Neighbours(X, self.n_neighbors) if graph is None else None
         if self.neighbours_ is not None:
             self.graph_ = self.neighbours_.graph()
@@ -374,12 +376,13 @@ class AltOpt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
 
     def _check_X(self, X: Any, reset: bool) -> Any:
+        missing = self._takes_missing()
         if isinstance(X, np.memmap) and X.ndim == 2 and X.dtype.kind == "f":
             if reset:
                 self.n_features_in_ = X.shape[1]
         else:
             if sp.issparse(X) or (isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind == "f"):
-                require_finite(X)
+                require_finite(X, missing)
             X = validate_data(
                 self,
                 X,
@@ -387,9 +390,14 @@ class AltOpt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 dtype=(np.float64, np.float32),
                 reset=reset,
                 skip_check_array=False,
+                ensure_all_finite="allow-nan" if missing else True,
             )
-        require_finite(X)
+        # what a sparse X does not hold is zero, not missing
+        require_finite(X, missing and not sp.issparse(X))
         return X
+
+    def _takes_missing(self) -> bool:
+        return bool(getattr(self._encoder(), "takes_missing", False))
 
     def _read_validation(self, validation: tuple[Any, Any] | None) -> tuple[Array, Array] | None:
         if validation is None:
@@ -414,4 +422,5 @@ class AltOpt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = self._takes_missing()
         return tags
