@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from altopt.arrays import working_dtype
 from altopt.diffusion import PANEL
 from altopt.encoders import AttentionEncoder, MLPEncoder
-from altopt.inputs import EAGER, PlainInputs, ReducedInputs
+from altopt.inputs import EAGER, PlainInputs, RawInputs, ReducedInputs
 from altopt.kernels.native import PAD
 from altopt.ordering import too_large
 
@@ -58,7 +58,8 @@ def expected_memory(X: Any, n_edges: int, n_classes: int, model: Any, weighted: 
     With e = 2 n_edges entries, w columns in X', k classes (padded to a multiple of 8), b = 4 or 8 bytes a number of F:
     graph      4 e, weighted (4 + 8 + 4) e; as much again where nodes are put in an order of their own
     inputs     4 n w (or 2)
-    diffusing  3 blocks, 4 n min(w, 64); wide X goes through a range finder besides: 4 blocks, 4 n (w + 10)
+    diffusing  3 blocks, 4 n min(w, 64); wide X goes through a range finder besides: 4 blocks, 4 n (w + 10);
+               inputs of other kinds: 3 times what they keep
     rounds     3 blocks of the solver, F and P: b n (3 k + 2 c)
     """
     n, d = X.shape
@@ -73,6 +74,8 @@ def expected_memory(X: Any, n_edges: int, n_classes: int, model: Any, weighted: 
     diffusing = 3.0 * n * panel * 4 + (n * width * 4 if itemsize == 2 else 0)
     if reduced and d > width:
         diffusing += 4.0 * n * (width + 10) * 4
+    elif not isinstance(inputs, ReducedInputs | PlainInputs | RawInputs):
+        diffusing += 3.0 * kept  # hops of a sketch, of the range finder's block, and that block again
     number = working_dtype(n, n_classes).itemsize
     padded = -(-n_classes // PAD) * PAD
     rows = n * width * 4.0 if n * width <= EAGER else 0.0
