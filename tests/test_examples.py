@@ -35,6 +35,15 @@ def test_a_view_of_ones_own_takes_less_than_sixty_lines():
     assert len((FOLDER / "own_view.py").read_text().splitlines()) < 60
 
 
+def test_the_page_on_adding_a_view_shows_the_example():
+    example = [line.strip() for line in (FOLDER / "own_view.py").read_text().splitlines()]
+    page = (FOLDER.parent / "docs" / "adding_a_view.md").read_text()
+    shown = [block for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if "class " in block]
+    assert len(shown) == 2
+    for line in "".join(shown).splitlines():
+        assert any(text.startswith(line.strip()) for text in example), line
+
+
 def test_a_model_with_a_view_of_ones_own_is_stored_and_serves_later_nodes(tmp_path):
     X, y, truth, A = two_communities()
     model = AltOpt(graph_view=own_view.Triangles(2.0), random_state=0).fit(X, y, graph=A)
