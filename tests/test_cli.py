@@ -1,15 +1,17 @@
 """The command line at work: tables in and out with the user's ids, and a fit that can be broken off."""
 
+import re
 import subprocess
 import sys
 
 import numpy as np
 import pytest
 
-from altopt import AltOpt
+from altopt import AltOpt, parts
 from altopt.cli import run
+from altopt.commands import choices
 from altopt.commands.progress import Rounds
-from cli_tables import N, X, data, ends, fit_call, read, tables
+from cli_tables import N_NEW, N, X, data, ends, fit_call, read, tables
 
 
 @pytest.fixture
@@ -54,6 +56,33 @@ def test_predictions_are_those_of_the_library(files):
     found = read(files["out"] / "predictions.parquet")
     assert found["label"] == model.transduction_.tolist()
     np.testing.assert_array_equal(found["confidence"], model.confidence_)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        ["--graph-view", "two-hop"],
+        ["--graph-view", "shared-out-neighbours", "--directed"],
+        ["--inputs", "out-adjacency,hops,degrees", "--encoder", "kernel", "--directed"],
+        ["--inputs", "hops", "--encoder", "attention", "--label-view", "robust"],
+        ["--encoder", "forest", "--inputs", "raw", "--graph-view", "none"],
+    ],
+)
+def test_parts_are_chosen_by_name_and_serve_later_nodes(files, more):
+    assert run(fit_call(files, "--quiet", "--rounds", "1", *more)) == 0
+    call = ["predict", str(files["out"]), "--features", str(files["new_features"]), "--quiet"]
+    assert run([*call, "--edges", str(files["new_edges"]), "--out", str(files["out"] / "new.csv")]) == 0
+    assert len(read(files["out"] / "new.csv")["label"]) == N_NEW
+
+
+def test_every_part_is_named_in_the_help():
+    for said, known in (
+        (choices.GRAPH_VIEW, parts.GRAPH_VIEWS),
+        (choices.LABEL_VIEW, parts.LABEL_VIEWS),
+        (choices.INPUTS, parts.INPUTS),
+        (choices.ENCODER, parts.ENCODERS),
+    ):
+        assert all(re.search(rf"\b{name}\b", said) for name in known)
 
 
 def test_without_edges_the_graph_is_built(files):

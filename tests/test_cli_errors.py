@@ -141,3 +141,17 @@ def test_a_fault_of_ours_is_one_line_and_exit_1(files, capsys, monkeypatch):
     monkeypatch.setenv("ALTOPT_TRACEBACK", "1")
     with pytest.raises(ZeroDivisionError):
         run(fit_call(files, "--quiet"))
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (["--graph-view", "three-hop"], "--graph-view knows no 'three-hop'. Choose from laplacian,"),
+        (["--inputs", "raw,cooked"], "--inputs knows no 'cooked'. Choose from reduced, raw,"),
+        (["--inputs", "out-adjacency"], "needs a directed graph"),
+        (["--encoder", "attention"], "AttentionEncoder(n_hops=3) reads rows of 3 equal blocks"),
+    ],
+)
+def test_a_part_that_is_not_there_or_does_not_fit_is_told(files, capsys, more, message):
+    assert run(fit_call(files, "--quiet", *more)) == 2
+    assert message in one_line(capsys)

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from altopt import AltOpt
 from altopt.encoders import MLPEncoder
-from altopt.inputs import ReducedInputs
+from altopt.inputs import HopInputs, ReducedInputs
 from altopt.memory import expected_memory
 
 X = np.zeros((1000, 50), dtype=np.float32)
@@ -34,6 +34,9 @@ def test_it_knows_what_costs_more():
     assert expected_memory(X, 5000, 7, AltOpt(), weighted=True).graph > plain.graph
     assert expected_memory(X, 5000, 7, AltOpt(encoder=MLPEncoder())).libraries > plain.libraries
     assert expected_memory(X, 5000, 7, AltOpt(inputs=ReducedInputs(storage="float16"))).inputs < plain.inputs
+    hops = expected_memory(X, 5000, 7, AltOpt(inputs=HopInputs()))
+    assert hops.inputs == pytest.approx(3 * plain.inputs)
+    assert hops.peak > plain.peak
     wide = sp.csr_array((1000, 5000), dtype=np.float32)
     assert expected_memory(wide, 5000, 7, AltOpt()).diffusing > plain.diffusing
 

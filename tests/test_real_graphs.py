@@ -8,8 +8,11 @@ from numpy.testing import assert_array_equal
 
 from altopt import AltOpt
 from altopt.datasets import available, load
+from altopt.encoders import KernelEncoder
+from altopt.inputs import AdjacencyInputs, BlockInputs, RawInputs
 from altopt.solvers import Direct
 from altopt.splits import hide, per_class
+from altopt.views import GraphView, NoGraphView, SquaredLaplacianView
 
 HERE = available()
 
@@ -65,3 +68,21 @@ def test_scores_are_the_exact_solution_to_a_millionth():
     objective = model._objective(NormalizedAdjacency(graph.adjacency), model.Y_, model.labelled_)
     truth = Direct().solve(objective(model.encoder_output_, model.confidence_), model.scores_).F
     assert np.linalg.norm(model.scores_ - truth) <= 1e-6 * np.linalg.norm(truth)
+
+
+def test_what_the_encoder_reads_decides_where_neighbours_differ():
+    """The graph keeps its direction, and unit rows of the out-adjacency say far more than words with any graph view."""
+    X, y, graph = graph_or_skip("chameleon")
+    assert graph.n_one_way > 0.5 * graph.directed_adjacency.nnz
+    split = per_class(y, 200, seed=0)
+    shown = hide(y, split.train)
+
+    def right(**settings):
+        model = AltOpt(encoder=KernelEncoder(), n_pseudo=0, n_rounds=0, random_state=0, **settings)
+        return np.mean((model.fit(X, shown, graph=graph).transduction_ == y)[split.test])
+
+    links = right(inputs=AdjacencyInputs("out"), graph_view=NoGraphView)
+    words = BlockInputs((RawInputs(),))
+    others = [right(inputs=words, graph_view=view) for view in (NoGraphView, GraphView, SquaredLaplacianView)]
+    assert links > max(others) + 0.05
+    assert links > 0.7

@@ -139,6 +139,17 @@ def test_without_a_graph_view_F_is_features_and_labels():
     assert_allclose(model.scores_, expected, atol=1e-5)
 
 
+def test_later_nodes_of_a_built_graph_are_found_by_the_view_too():
+    X, y, _, _ = two_communities()
+    model = AltOpt(graph_view=NoGraphView, n_rounds=0, random_state=0).fit(X, y)
+    new = np.random.default_rng(1).normal(size=(4, 8))
+    rows, known = model.neighbours_.edges_of(new)
+    expected = model.predict_proba(new, edges=np.stack([rows, known], axis=1))
+    assert_allclose(model.predict_proba(new), expected, atol=1e-9)
+    alone = AltOpt(random_state=0).fit(X, y)
+    assert_allclose(alone.predict_proba(new)[:1], alone.predict_proba(new[:1]), atol=1e-6)
+
+
 def test_robust_labels_are_the_squared_ones_nearby_and_outvoted_far_away():
     problem = toy()
     near = np.where(problem.labelled[:, None], problem.Y + 0.1, problem.F)

@@ -55,10 +55,11 @@ def numbers_of_table(table: Any) -> Array:
     return np.column_stack([column.astype(np.float64) for column in columns.values()])
 
 
-def require_finite(X: Any) -> None:
-    """Refuse NaN and infinity in X, naming the first place, a block of rows at a time."""
+def require_finite(X: Any, missing: bool = False) -> None:
+    """Refuse infinity in X, and NaN unless it may be `missing`: naming the first place, a block of rows at a time."""
+    fine = not_infinite if missing else np.isfinite
     if sp.issparse(X):
-        bad = np.flatnonzero(~np.isfinite(X.data))
+        bad = np.flatnonzero(~fine(X.data))
         if len(bad):
             row = int(np.searchsorted(X.indptr, bad[0], side="right") - 1)
             raise InputError(bad_number(X.data[bad[0]], row, int(X.indices[bad[0]])))
@@ -68,17 +69,22 @@ def require_finite(X: Any) -> None:
     for rows in row_blocks(X.shape[0]):
         block = np.asarray(X[rows])
         if not np.isfinite(block.sum(dtype=np.float64)):
-            where = np.argwhere(~np.isfinite(block))
+            where = np.argwhere(~fine(block))
             if len(where):
                 row, column = where[0]
                 raise InputError(bad_number(block[row, column], rows.start + int(row), int(column)))
+
+
+def not_infinite(values: Array) -> Array:
+    return ~np.isinf(values)
 
 
 def bad_number(value: Any, row: int, column: int) -> str:
     found = "NaN" if np.isnan(value) else "inf"
     return (
         f"X must hold finite numbers, but has {found} in row {row}, column {column}. "
-        "Fill in NaN and inf before fitting (0 means: says nothing)."
+        "Fill in NaN and inf before fitting (0 means: says nothing); NaN may stay where the encoder takes it, such as "
+        "HistGradientBoostingClassifier with RawInputs."
     )
 
 

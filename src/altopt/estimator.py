@@ -13,9 +13,9 @@ from altopt import extension, store
 from altopt.alternate import Problem, Round, Schedule, Solvers, State, alternate, as_dicts, warm_up
 from altopt.arrays import Array, certainty, working_dtype
 from altopt.door import UNKNOWN, read_X, read_y, require_finite
-from altopt.encoders import Encoder, LinearEncoder, MLPEncoder, TabularEncoder
+from altopt.encoders import AttentionEncoder, Encoder, LinearEncoder, MLPEncoder, TabularEncoder
 from altopt.errors import InputError
-from altopt.features import empty_rows
+from altopt.features import empty_rows, has_missing
 from altopt.graph import Graph
 from altopt.inputs import EAGER, Inputs, NewNodes
 from altopt.judging import Judge
@@ -29,6 +29,7 @@ from altopt.solvers import ChebyshevSteps, ConjugateGradient, JacobiSteps, Solve
 from altopt.threads import threads_for
 from altopt.views import FeatureView, GraphView, LabelView, Objective, SoftmaxFeatureView
 
+TORCH = (MLPEncoder, AttentionEncoder)  # encoders that load torch
 ROUGH, FINE = 1e-2, 1e-6  # relative errors of F in the rounds and at the end
 SETTLED = 0.001  # a default fit stops when at most this share of the nodes changed label in a round
 
@@ -174,6 +175,8 @@ class AltOpt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.classes_, codes = read_y(y, n, self.classes)
         self.labelled_ = codes != UNKNOWN
         self.seed_ = self._seed()
+        if graph is None and self._takes_missing() and has_missing(X):
+            raise InputError("X holds NaN, so nearest neighbours cannot be told. Give a graph, or fill in X.")
         self.neighbours_ = Neighbours(X, self.n_neighbors) if graph is None else None
         if self.neighbours_ is not None:
             self.graph_ = self.neighbours_.graph()
@@ -196,7 +199,7 @@ class AltOpt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.Y_ = material.Y(self.labelled_)
         judges = self._read_validation(validation)
         self.plan_ = self.usual_plan(n, X.shape[1])
-        with threads_for(n * min(X.shape[1], 256), with_torch=isinstance(self.plan_.encoder, MLPEncoder)):
+        with threads_for(n * min(X.shape[1], 256), with_torch=isinstance(self.plan_.encoder, TORCH)):
             judge = self._judge(material) if self.cross_fit and self.plan_.linear else None
             self._choose(judge)
             material.let_go(self.plan_)
@@ -328,6 +331,8 @@ class AltOpt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         assert self.neighbours_ is not None
         rows, known = self.neighbours_.edges_of(X)
         n, n_new = self.graph_.n_nodes, X.shape[0]
+        if self.graph_view not in (None, GraphView):  # another view has another row: solve it
+            return self._solve_extended(X, (rows + n, known, np.ones(len(rows))))
         degrees = np.bincount(rows, minlength=n_new)[rows] * np.maximum(self.graph_.degrees[known], 1.0)
         ties = sp.csr_array((1.0 / np.sqrt(degrees), (rows, known)), shape=(n_new, n + n_new))
         edges = sp.csr_array((np.ones(len(rows)), (rows, known)), shape=ties.shape)
@@ -367,15 +372,17 @@ class AltOpt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     # the parts, with their defaults
 
+    def _encoder(self) -> Encoder:
+        if self.encoder is None:
+            return LinearEncoder()
+        return self.encoder if isinstance(self.encoder, Encoder) else TabularEncoder(self.encoder)
+
     def usual_plan(self, n_nodes: int, n_features: int) -> Plan:
         """The parts as given, and where nothing is given, those that serve best without evidence."""
-        encoder = self.encoder
-        if encoder is not None and not isinstance(encoder, Encoder):
-            encoder = TabularEncoder(encoder)
         return Plan(
             "usual",
             self.inputs or usual_inputs(n_nodes, n_features),
-            LinearEncoder() if encoder is None else encoder,
+            self._encoder(),
             self.feature_weight,
             self.label_weight,
             self.feature_view or FeatureView,
@@ -442,12 +449,13 @@ class AltOpt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
 
     def _check_X(self, X: Any, reset: bool) -> Any:
+        missing = self._takes_missing()
         if isinstance(X, np.memmap) and X.ndim == 2 and X.dtype.kind == "f":
             if reset:
                 self.n_features_in_ = X.shape[1]
         else:
             if sp.issparse(X) or (isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind == "f"):
-                require_finite(X)
+                require_finite(X, missing)
             X = validate_data(
                 self,
                 X,
@@ -455,9 +463,14 @@ class AltOpt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 dtype=(np.float64, np.float32),
                 reset=reset,
                 skip_check_array=False,
+                ensure_all_finite="allow-nan" if missing else True,
             )
-        require_finite(X)
+        # what a sparse X does not hold is zero, not missing
+        require_finite(X, missing and not sp.issparse(X))
         return X
+
+    def _takes_missing(self) -> bool:
+        return bool(getattr(self._encoder(), "takes_missing", False))
 
     def _read_validation(self, validation: tuple[Any, Any] | None) -> tuple[Array, Array] | None:
         if validation is None:
@@ -482,4 +495,5 @@ class AltOpt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = self._takes_missing()
         return tags

@@ -75,10 +75,33 @@ class Features:
 
 
 def empty_rows(X: Any) -> Array:
-    """True for nodes whose features are all zero."""
+    """True for nodes whose features are all zero or missing."""
     if sp.issparse(X):
         return np.asarray(np.diff(sp.csr_array(X).indptr) == 0)
-    return np.concatenate([~np.any(np.asarray(X[rows]), axis=1) for rows in row_blocks(X.shape[0])])
+    blocks = (np.asarray(X[rows]) for rows in row_blocks(X.shape[0]))
+    # zero and NaN alike are not above 0 in size
+    return np.concatenate([~np.any(np.abs(block) > 0, axis=1) for block in blocks])
+
+
+def has_missing(X: Any) -> bool:
+    """Whether X holds NaN."""
+    blocks = [X.data] if sp.issparse(X) else (np.asarray(X[rows]) for rows in row_blocks(X.shape[0]))
+    # a sum is one pass and no copy; only where it is NaN each number is looked at
+    return any(bool(np.isnan(np.sum(block, dtype=np.float64)) and np.isnan(block).any()) for block in blocks)
+
+
+def column_means(X: Any) -> Array:
+    """The mean of what is there in each column; 0 where nothing is."""
+    there = ~np.isnan(X)
+    total = np.where(there, X, 0.0).sum(axis=0, dtype=np.float64)
+    return np.asarray(total / np.maximum(there.sum(axis=0), 1))
+
+
+def filled(X: Any, fill: Array | None) -> Any:
+    """X with `fill` (0 where None) in the place of NaN; X itself where nothing is missing."""
+    if not has_missing(X):
+        return X
+    return np.where(np.isnan(X), 0.0 if fill is None else fill, X).astype(X.dtype)
 
 
 def project(X: Any, W: Array, mean: Array | None, std: Array | None) -> Array:

@@ -8,8 +8,8 @@ import scipy.sparse as sp
 
 from altopt.arrays import working_dtype
 from altopt.diffusion import PANEL
-from altopt.encoders import MLPEncoder
-from altopt.inputs import EAGER, PlainInputs, ReducedInputs
+from altopt.encoders import AttentionEncoder, MLPEncoder
+from altopt.inputs import EAGER, PlainInputs, RawInputs, ReducedInputs
 from altopt.kernels.native import PAD
 from altopt.leave_one_out import at_once
 from altopt.ordering import too_large
@@ -60,7 +60,8 @@ def expected_memory(X: Any, n_edges: int, n_classes: int, model: Any, weighted: 
     With e = 2 n_edges entries, w columns in X', k classes (padded to a multiple of 8), b = 4 or 8 bytes a number of F:
     graph      4 e, weighted (4 + 8 + 4) e; as much again where nodes are put in an order of their own
     inputs     4 n w (or 2)
-    diffusing  3 blocks, 4 n min(w, 64); wide X goes through a range finder besides: 4 blocks, 4 n (w + 10)
+    diffusing  3 blocks, 4 n min(w, 64); wide X goes through a range finder besides: 4 blocks, 4 n (w + 10);
+               inputs of other kinds: 3 times what they keep
     rounds     3 blocks of the solver, F and P: b n (3 k + 2 c); or 5 blocks of the 8 to 64 labels held back at once
     """
     n, d = X.shape
@@ -75,6 +76,8 @@ def expected_memory(X: Any, n_edges: int, n_classes: int, model: Any, weighted: 
     diffusing = 3.0 * n * panel * 4 + (n * width * 4 if itemsize == 2 else 0)
     if reduced and d > width:
         diffusing += 4.0 * n * (width + 10) * 4
+    elif not isinstance(inputs, ReducedInputs | PlainInputs | RawInputs):
+        diffusing += 3.0 * kept  # hops of a sketch, of the range finder's block, and that block again
     number = working_dtype(n, n_classes).itemsize
     padded = -(-n_classes // PAD) * PAD
     rows = kept if kept <= 4.0 * (MOST if model.cross_fit else EAGER) else 0.0
@@ -83,7 +86,7 @@ def expected_memory(X: Any, n_edges: int, n_classes: int, model: Any, weighted: 
     of_graph = entries * (16.0 if weighted else 4.0)
     plain_sparse = isinstance(inputs, PlainInputs) and sp.issparse(X) and model.restart == 1
     return Memory(
-        libraries=LIBRARIES + (TORCH if isinstance(model.encoder, MLPEncoder) else 0.0),
+        libraries=LIBRARIES + (TORCH if isinstance(model.encoder, MLPEncoder | AttentionEncoder) else 0.0),
         features=float(of_X),
         graph=of_graph * (2 if ordered else 1) + PER_NODE * n,
         inputs=float(of_X) if plain_sparse else kept,

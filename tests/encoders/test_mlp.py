@@ -8,7 +8,7 @@ import torch
 from numpy.testing import assert_allclose, assert_array_equal
 
 from altopt import threads
-from altopt.encoders import MLPEncoder, perceptron
+from altopt.encoders import MLPEncoder, network
 from altopt.errors import InputError
 from altopt.kernels import choose
 from laws import material, trained
@@ -22,16 +22,16 @@ def test_cutting_a_batch_into_blocks_changes_nothing_but_the_rounding(loss, batc
     X, targets, weights = material()
     encoder = MLPEncoder(dropout=0.0, input_dropout=0.0, loss=loss, batch_size=batch_size)
     whole = trained(encoder, X, targets, weights, rounds=(20,)).predict(X)
-    monkeypatch.setattr(perceptron, "FEWEST_ROWS", 7)
-    monkeypatch.setattr(perceptron, "CACHED", 0)
+    monkeypatch.setattr(network, "FEWEST_ROWS", 7)
+    monkeypatch.setattr(network, "CACHED", 0)
     assert_allclose(trained(encoder, X, targets, weights, rounds=(20,)).predict(X), whole, atol=1e-4)
 
 
 @pytest.mark.parametrize("fused", [None, False])
 @pytest.mark.parametrize("batch_size", [None, 50])
 def test_the_bits_do_not_depend_on_how_many_blocks_are_worked_on_at_once(batch_size, fused, monkeypatch):
-    monkeypatch.setattr(perceptron, "FEWEST_ROWS", 7)
-    monkeypatch.setattr(perceptron, "CACHED", 0)
+    monkeypatch.setattr(network, "FEWEST_ROWS", 7)
+    monkeypatch.setattr(network, "CACHED", 0)
     X, targets, weights = material()
     encoder = MLPEncoder(hidden=(16, 8), batch_size=batch_size, fused=fused)
     found = []

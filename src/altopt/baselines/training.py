@@ -12,7 +12,7 @@ from torch.nn.functional import cross_entropy
 from altopt.arrays import Array
 from altopt.baselines.baseline import Baseline, Judges, Place, SearchSpace, Until
 from altopt.door import UNKNOWN
-from altopt.encoders.perceptron import adam
+from altopt.encoders.network import adam
 from altopt.kernels.dropout import Masks
 from altopt.threads import threads_for
 

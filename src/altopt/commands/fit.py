@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from altopt.commands import choices
 from altopt.commands.progress import Rounds
 
 
@@ -21,6 +22,10 @@ def fit(
     paper: Annotated[
         Literal["mse", "ce", "H", "N"] | None, typer.Option(help="Fit this form of the paper, to the letter.")
     ] = None,
+    graph_view: Annotated[str | None, typer.Option(metavar="<name>", help=choices.GRAPH_VIEW)] = None,
+    label_view: Annotated[str | None, typer.Option(metavar="<name>", help=choices.LABEL_VIEW)] = None,
+    inputs: Annotated[str | None, typer.Option(metavar="<names>", help=choices.INPUTS)] = None,
+    encoder: Annotated[str | None, typer.Option(metavar="<name>", help=choices.ENCODER)] = None,
     rounds: Annotated[int | None, typer.Option(min=0, help="Updates of F; else the model's default.")] = None,
     classes: Annotated[
         str | None, typer.Option(help="All classes, as a,b,c, where some have no label.")
@@ -43,6 +48,7 @@ def fit(
         prepare_folder(out)
     ids, names, X, y, graph = read_problem(features, labels, edges, directed)
     settings: dict[str, Any] = {"random_state": seed} | ({} if rounds is None else {"n_rounds": rounds})
+    settings |= choices.chosen_parts(graph_view, label_view, inputs, encoder)
     if classes is not None:
         settings["classes"] = read_classes(classes, y)
     model = AltOpt(**settings) if paper is None else AltOpt.paper(paper, **settings)

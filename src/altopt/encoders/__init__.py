@@ -1,9 +1,18 @@
 """Encoders, interchangeable: what the features alone say about the labels."""
 
+from altopt.encoders.attention import AttentionEncoder
 from altopt.encoders.encoder import Encoder, Learner
 from altopt.encoders.kernel import KernelEncoder
 from altopt.encoders.linear import LinearEncoder
 from altopt.encoders.mlp import MLPEncoder
 from altopt.encoders.tabular import TabularEncoder
 
-__all__ = ["Encoder", "KernelEncoder", "Learner", "LinearEncoder", "MLPEncoder", "TabularEncoder"]
+__all__ = [
+    "AttentionEncoder",
+    "Encoder",
+    "KernelEncoder",
+    "Learner",
+    "LinearEncoder",
+    "MLPEncoder",
+    "TabularEncoder",
+]

@@ -1,15 +1,19 @@
-"""Any scikit-learn classifier that takes sample weights, as an encoder."""
+"""Any classifier with scikit-learn's face that takes sample weights, as an encoder: trees, forests, pipelines."""
 
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
+from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
 from altopt.arrays import Array, row_blocks, working_dtype
 from altopt.errors import InputError
+
+TRUSTED = ("sklearn.", "numpy.", "lightgbm.", "collections.OrderedDict")
 
 
 @dataclass(frozen=True)
@@ -18,10 +22,21 @@ class TabularEncoder:
 
     Soft labels enter by weighting: a row with targets (0.7, 0.3) is given once per class, with weights 0.7 and
     0.3; shares below `min_share` are left out. Each round fits anew; the number of epochs plays no part.
+
+    X may hold NaN where the classifier says it can take that (HistGradientBoostingClassifier, RandomForestClassifier,
+    LightGBM's LGBMClassifier, a pipeline that begins with an imputer): `RawInputs` hand it on as it is, all other
+    inputs put the column's mean in its place. Categories are whole numbers in X, named to the classifier as it
+    wants it: HistGradientBoostingClassifier(categorical_features=[2, 5]) with RawInputs.
     """
 
     classifier: Any
     min_share: float = 0.01
+
+    @property
+    def takes_missing(self) -> bool:
+        """Whether X may hold NaN; a pipeline's first step decides."""
+        first = self.classifier.steps[0][1] if isinstance(self.classifier, Pipeline) else self.classifier
+        return bool(get_tags(first).input_tags.allow_nan)
 
     def begin(self, n_features: int, n_classes: int, seed: int) -> "TabularLearner":
         last = self.classifier.steps[-1][1] if isinstance(self.classifier, Pipeline) else self.classifier
@@ -41,16 +56,21 @@ class TabularLearner:
         seeds = {name: seed for name in self.model.get_params() if name.split("__")[-1] == "random_state"}
         self.model.set_params(**seeds)
         self.fitted = False
+        self._sparse = bool(get_tags(self.model).input_tags.sparse)
+
+    def _readable(self, X: Any) -> Any:
+        """Rows as the classifier can read them: dense, where it says that it takes no sparse ones."""
+        return X.toarray() if sp.issparse(X) and not self._sparse else X
 
     def train(self, X: Any, targets: Array, weights: Array, n_epochs: int) -> float:
         parts = targets * weights[:, None]
         rows, classes = np.nonzero((targets >= self.settings.min_share) & (parts > 0))
         weight = parts[rows, classes]
-        model = clone(self.model)
+        model, given = clone(self.model), self._readable(X[rows])
         if isinstance(model, Pipeline):
-            model.fit(X[rows], classes, **{f"{model.steps[-1][0]}__sample_weight": weight})
+            model.fit(given, classes, **{f"{model.steps[-1][0]}__sample_weight": weight})
         else:
-            model.fit(X[rows], classes, sample_weight=weight)
+            model.fit(given, classes, sample_weight=weight)
         self.model, self.fitted = model, True
         P = np.maximum(self.predict(X), 1e-12)
         return float(-np.sum(parts * np.log(P)) / max(weights.sum(), 1e-12))
@@ -60,7 +80,7 @@ class TabularLearner:
         if not self.fitted:
             return P + 1.0 / self.n_classes
         for rows in row_blocks(X.shape[0]):
-            P[rows][:, self.model.classes_] = self.model.predict_proba(X[rows])
+            P[rows][:, self.model.classes_] = self.model.predict_proba(self._readable(X[rows]))
         return P
 
     def state(self) -> dict[str, Array]:
@@ -80,18 +100,31 @@ def to_skops(estimator: Any) -> Array:
             "Storing a scikit-learn encoder needs skops, which is not installed. "
             "Install it with: pip install 'altopt[tabular]'."
         ) from missing
-    return np.frombuffer(dumps(estimator), dtype=np.uint8)
+    held = dumps(estimator)
+    foreign = foreign_types(held)
+    if foreign:
+        raise InputError(
+            f"The encoder holds {foreign[0]}, which is not loaded again for safety, so it is not stored either. "
+            "Use parts of scikit-learn or LightGBM."
+        )
+    return np.frombuffer(held, dtype=np.uint8)
+
+
+def foreign_types(held: bytes) -> list[str]:
+    """Types in a stored estimator that are neither scikit-learn's, numpy's nor LightGBM's."""
+    from skops.io import get_untrusted_types
+
+    return [name for name in get_untrusted_types(data=held) if not name.startswith(TRUSTED)]
 
 
 def from_skops(data: Array) -> Any:
-    """The inverse of `to_skops`; refuses anything that is not scikit-learn's or numpy's."""
+    """The inverse of `to_skops`; refuses anything that is not scikit-learn's, numpy's or LightGBM's."""
     from skops.io import get_untrusted_types, loads
 
     held = data.tobytes()
-    unknown = get_untrusted_types(data=held)
-    foreign = [name for name in unknown if not name.startswith(("sklearn.", "numpy."))]
+    foreign = foreign_types(held)
     if foreign:
         raise InputError(
-            f"The stored encoder holds {foreign[0]}, neither scikit-learn's nor numpy's: not loaded."
+            f"The stored encoder holds {foreign[0]}, neither scikit-learn's nor LightGBM's: not loaded."
         )
-    return loads(held, trusted=unknown)
+    return loads(held, trusted=get_untrusted_types(data=held))

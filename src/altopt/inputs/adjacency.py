@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from altopt.arrays import Array
 from altopt.diffusion import Direction
 from altopt.errors import InputError
-from altopt.features import Features
+from altopt.features import Features, filled
 from altopt.graph import Graph
 from altopt.inputs.directions import leading_directions
 from altopt.inputs.inputs import NewNodes
@@ -89,9 +89,10 @@ def start_from(graph: Graph, X: Any, width: int, seed: int) -> Array:
     Waves over a node's features and degree, in random directions: numbered otherwise, a node has the same ones.
     """
     rng = np.random.default_rng(seed)
+    X = filled(X, None).astype(np.float32)
     directions = rng.standard_normal((X.shape[1], width)).astype(np.float32)
     by_degree, shift = rng.standard_normal(width), rng.uniform(0, 2 * np.pi, width)
-    size = float(np.sqrt(np.mean(lengths(X.astype(np.float32)) ** 2))) or 1.0
-    wave = 3.0 * np.asarray(X.astype(np.float32) @ directions) / size
+    size = float(np.sqrt(np.mean(lengths(X) ** 2))) or 1.0
+    wave = 3.0 * np.asarray(X @ directions) / size
     wave += np.outer(np.log1p(graph.degrees), by_degree) + shift
     return np.cos(wave).astype(np.float32)

@@ -9,8 +9,10 @@ import scipy.sparse as sp
 
 from altopt.arrays import Array, row_blocks
 from altopt.errors import InputError
+from altopt.features import has_missing
 from altopt.graph import Graph
 from altopt.inputs.inputs import Inputs, NewNodes, Prepared
+from altopt.inputs.plain import RawInputs
 from altopt.inputs.scaling import lengths, scaled_rows
 from altopt.matrices import with_prefix
 from altopt.operator import NormalizedAdjacency
@@ -101,6 +103,15 @@ class BlockInputs:
             raise InputError("BlockInputs needs at least one part, but parts is empty.")
         if self.scaling not in ("unit", "level", "size", None):
             raise InputError(f"scaling must be 'unit', 'level', 'size' or None, but is {self.scaling!r}.")
+        if (
+            self.scaling is not None
+            and any(isinstance(part, RawInputs) for part in self.parts)
+            and has_missing(X)
+        ):
+            raise InputError(
+                "X holds NaN, which leaves no length to scale rows by. Use BlockInputs(..., scaling=None), "
+                "or PlainInputs in the place of RawInputs."
+            )
         parts = tuple(part.prepare(graph, A_tilde, X, restart, n_steps, seed) for part in self.parts)
         measured = self.scaling in ("level", "size")
         sizes = tuple(sizes_of(part, levelling(self.scaling)) if measured else (1.0, 1.0) for part in parts)

@@ -10,7 +10,7 @@ from altopt import diffusion
 from altopt.arrays import Array
 from altopt.diffusion import Direction, neighbour_mean
 from altopt.errors import InputError
-from altopt.features import Features
+from altopt.features import Features, column_means, filled, has_missing
 from altopt.graph import Graph
 from altopt.inputs.directions import leading_directions, random_start
 from altopt.inputs.inputs import NewNodes
@@ -79,7 +79,8 @@ class HopInputs:
     ) -> PreparedHops:
         if not self.hops or min(self.hops) < 0 or sorted(set(self.hops)) != list(self.hops):
             raise InputError(f"hops must be rising whole numbers from 0 on, but is {self.hops!r}.")
-        features = Features(X, self.standardise)
+        fill = column_means(X) if has_missing(X) else None
+        features = Features(filled(X, fill), self.standardise)
         one_hop, back = both_ways(graph, A_tilde, self.direction)
         rank = min(self.n_components, features.n_rows)
         if features.n_columns <= rank:
@@ -90,7 +91,7 @@ class HopInputs:
             first = features.times(V)
         found = all_hops(first, one_hop, max(self.hops))
         scalings = tuple(Scaling.of(found[hop], self.row_exponent) for hop in self.hops)
-        coordinates = Projection(V, features.mean, features.std)
+        coordinates = Projection(V, features.mean, features.std, fill)
         return PreparedHops(np.concatenate(found, axis=1), coordinates, scalings, self.hops, self.direction)
 
     def _directions(self, features: Features, one_hop: Any, back: Any, rank: int, seed: int) -> Array:

@@ -8,6 +8,7 @@ import scipy.sparse as sp
 
 from altopt import diffusion
 from altopt.arrays import Array
+from altopt.features import column_means, filled, has_missing
 from altopt.graph import Graph
 from altopt.inputs.inputs import NewNodes, diffused_from, settle_isolated
 from altopt.inputs.scaling import unit_sum
@@ -34,7 +35,7 @@ class PreparedRaw:
 
 @dataclass(frozen=True)
 class RawInputs:
-    """X itself, no edge looked at; sparse X stays sparse."""
+    """X itself, no edge looked at; sparse X stays sparse, and what is missing (NaN) stays missing."""
 
     def prepare(
         self, graph: Graph, A_tilde: NormalizedAdjacency, X: Any, restart: float, n_steps: int, seed: int
@@ -51,12 +52,19 @@ class RawInputs:
 @dataclass(frozen=True)
 class PreparedPlain(PreparedRaw):
     scale_rows: bool
+    fill: Array | None = None  # what stands for a missing value, where the fit had such
 
     def rows(self, Z: Any) -> Any:
         return unit_sum(Z) if self.scale_rows else Z
 
+    def coordinates(self, X: Any) -> Any:
+        return filled(X, self.fill).astype(np.float32)
+
     def extend(self, new: NewNodes) -> Any:
         return diffused_from(self.Z, self.coordinates(new.X), new)
+
+    def state(self) -> dict[str, Array]:
+        return super().state() | ({} if self.fill is None else {"fill": self.fill})
 
 
 @dataclass(frozen=True)
@@ -68,15 +76,17 @@ class PlainInputs:
     def prepare(
         self, graph: Graph, A_tilde: NormalizedAdjacency, X: Any, restart: float, n_steps: int, seed: int
     ) -> PreparedPlain:
+        fill = column_means(X) if has_missing(X) else None
+        X = filled(X, fill)
         if restart == 1.0:
             Z = X.astype(np.float32)
         else:
             dense = np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float32)
             Z = settle_isolated(A_tilde.isolated, diffusion.steps(A_tilde, dense, restart, n_steps), restart)
-        return PreparedPlain(Z, self.scale_rows)
+        return PreparedPlain(Z, self.scale_rows, fill)
 
     def restore(self, state: dict[str, Array]) -> PreparedPlain:
-        return PreparedPlain(from_arrays(state, "Z"), self.scale_rows)
+        return PreparedPlain(from_arrays(state, "Z"), self.scale_rows, state.get("fill"))
 
     def width(self, n_nodes: int, n_features: int, n_edges: int) -> float:
         return n_features

@@ -7,7 +7,7 @@ import numpy as np
 
 from altopt import diffusion
 from altopt.arrays import Array
-from altopt.features import Features, project
+from altopt.features import Features, column_means, filled, has_missing, project
 from altopt.graph import Graph
 from altopt.inputs.directions import leading_directions
 from altopt.inputs.inputs import NewNodes, diffused_from, settle_isolated
@@ -22,19 +22,20 @@ class Projection:
     V: Array  # d x k, orthonormal columns
     mean: Array | None
     std: Array | None
+    fill: Array | None = None  # what stands for a missing value, where the fit had such
 
     def __call__(self, X: Any) -> Array:
-        return project(X, self.V, self.mean, self.std)
+        return project(filled(X, self.fill if self.mean is None else self.mean), self.V, self.mean, self.std)
 
     def state(self) -> dict[str, Array]:
         arrays = {"V": self.V}
         if self.mean is not None and self.std is not None:
             arrays |= {"column_mean": self.mean, "column_std": self.std}
-        return arrays
+        return arrays | ({} if self.fill is None else {"fill": self.fill})
 
     @classmethod
     def restore(cls, state: dict[str, Array]) -> "Projection":
-        return cls(state["V"], state.get("column_mean"), state.get("column_std"))
+        return cls(state["V"], state.get("column_mean"), state.get("column_std"), state.get("fill"))
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,8 @@ class ReducedInputs:
     def prepare(
         self, graph: Graph, A_tilde: NormalizedAdjacency, X: Any, restart: float, n_steps: int, seed: int
     ) -> PreparedReduced:
-        features = Features(X, self.standardise)
+        fill = column_means(X) if has_missing(X) else None
+        features = Features(filled(X, fill), self.standardise)
 
         def spread(block: Array) -> Array:
             """p(A_tilde) block, in its place: the diffusion is symmetric, so it serves X' and its transpose."""
@@ -86,7 +88,7 @@ class ReducedInputs:
             V = leading_directions(features, spread, rank, self.n_power, seed)
             Z = spread(features.times(V))
         scaling = Scaling.of(Z, self.row_exponent)
-        coordinates = Projection(V, features.mean, features.std)
+        coordinates = Projection(V, features.mean, features.std, fill)
         return PreparedReduced(Z.astype(self.storage, copy=False), coordinates, scaling)
 
     def restore(self, state: dict[str, Array]) -> PreparedReduced:
