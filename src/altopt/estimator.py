@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import _check_feature_names, check_is_fitted, validate_data
 
-from altopt import extension, store
+from altopt import explain, extension, ledger, live, store
 from altopt.alternate import Problem, Round, Schedule, Solvers, State, alternate, as_dicts, warm_up
 from altopt.arrays import Array, certainty, working_dtype
 from altopt.door import UNKNOWN, read_X, read_y, require_finite
@@ -210,6 +210,7 @@ class AltOpt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.scores_, self.encoder_output_, self.encoder_ = outcome.F, outcome.P, outcome.learner
         self.trace_, self.outcome_ = as_dicts(outcome.trace), outcome.reason
         self.n_iter_ = len(self.trace_)
+        self.start_ = outcome.began
 
     def _read_out(self, codes: Array) -> None:
         """From F to what users ask for."""
@@ -278,6 +279,46 @@ class AltOpt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         F = (self.feature_weight * P + ties @ self.scores_) / (self.feature_weight + 1.0)
         return np.asarray(F)
 
+    # reasons and change
+
+    @property
+    def graph_(self) -> Graph:
+        """The graph, with all that updates changed in it."""
+        changing = self.__dict__.get("_live")
+        if changing is not None:
+            self._graph = changing.graph(self._graph)
+        return self._graph
+
+    @graph_.setter
+    def graph_(self, graph: Graph) -> None:
+        self._graph, self._live = graph, None
+
+    @property
+    def Y_(self) -> Array:
+        """One-hot rows, one for each labelled node."""
+        if self._Y is None:
+            codes = self._live.codes[self.labelled_]
+            self._Y = np.eye(len(self.classes_), dtype=self.scores_.dtype)[codes]
+        return self._Y
+
+    @Y_.setter
+    def Y_(self, Y: Array) -> None:
+        self._Y: Array | None = Y
+
+    def explain(self, node: Any, *, tolerance: float | None = None) -> ledger.Explanation:
+        """The ledger of a node's prediction: which labels and whose features gave it its row of F.
+
+        The shares sum to that row of `scores_`; exact for the encoder output that was used and for F before the
+        softmax. `tolerance` is how much of the node's weight may stay unattributed, as one entry with node None;
+        by default next to nothing on small graphs and 1e-4 on large ones, where a ledger has very many entries.
+        """
+        return self.explain_many([node], tolerance=tolerance)[0]
+
+    def explain_many(self, nodes: Any, *, tolerance: float | None = None) -> list[ledger.Explanation]:
+        """An explanation for each of several nodes."""
+        check_is_fitted(self)
+        return explain.explain(self, list(nodes), tolerance)
+
     def save(self, path: str | Path) -> None:
         """Store the fitted model in a folder, as safetensors and JSON; an earlier one there is replaced whole."""
         check_is_fitted(self)
@@ -301,7 +342,7 @@ class AltOpt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _solvers(self) -> Solvers:
         """Who updates F. In the rounds F only has to tell which nodes are how sure; the last one is to 1e-6."""
         if self.solver is not None:
-            return Solvers(self.solver, self.solver)
+            return Solvers(self.solver, self.solver, fixed_steps=not live.solves(self.solver))
         if self.feature_weight > 0 and self.feature_view in (None, FeatureView):
             return Solvers(ChebyshevSteps(rtol=ROUGH), ChebyshevSteps(rtol=FINE))
         return Solvers(ConjugateGradient(rtol=ROUGH), ConjugateGradient(rtol=FINE))
