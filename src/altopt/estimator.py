@@ -309,8 +309,9 @@ class AltOpt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """The ledger of a node's prediction: which labels and whose features gave it its row of F.
 
         The shares sum to that row of `scores_`; exact for the encoder output that was used and for F before the
-        softmax. `tolerance` is how much of the node's weight may stay unattributed, as one entry with node None;
-        by default next to nothing on small graphs and 1e-4 on large ones, where a ledger has very many entries.
+        softmax. Evidence is followed until less than `tolerance` sqrt(degree) of the node's weight is left anywhere;
+        what lies beyond is one entry with node None. The default follows all of it up to 20,000 nodes, and stops at
+        1e-5 on larger graphs, where a ledger has very many entries.
         """
         return self.explain_many([node], tolerance=tolerance)[0]
 

@@ -25,7 +25,7 @@ from altopt.solvers import ChebyshevSteps, GradientSteps, JacobiSteps
 from altopt.solvers.chebyshev import coefficients
 from altopt.views.view import Curvature, Objective
 
-FINE, COARSE = 1e-10, 1e-4  # ||e_i - H p|| that is left, on small graphs and large ones
+FINE, COARSE = 1e-11, 1e-5  # what may be left of e_i - H p at a node, over sqrt(d), on small graphs and large ones
 SMALL = 20_000  # nodes up to which a ledger lists all there is
 
 
@@ -72,7 +72,7 @@ def by_push(model: Any, live: LiveSystem, i: int, tolerance: float) -> Explanati
         label_weight=live.lambda2,
         start=None,
         unsettled=unsettled,
-        error=found.norm / live.lambda1,
+        error=float(np.linalg.norm(found.residual)) / live.lambda1,
         n_reached=len(found.nodes),
     )
     return Explanation(i, live.name, *outcome(model, i), parts, model.classes_, carries(live), 1.0 / live.diagonal[i])

@@ -96,7 +96,7 @@ class LiveSystem:
         return node if self.names is None else self.names.item(node)
 
     def column(self, node: int, tolerance: float) -> Any:
-        """G e_i, pushed until ||e_i - H p|| <= tolerance: the moves are p."""
+        """G e_i, pushed until |e_i - H p| <= tolerance sqrt(d) on every node: the moves are p."""
         start = push(1)
         start.add(np.array([node]), np.ones((1, 1)))
         return start.run(self.rows(), tolerance)

@@ -8,8 +8,6 @@ import numpy as np
 from altopt.arrays import Array
 from altopt.kernels.choose import serving
 
-MOST = 2_000_000_000  # pushes: no limit in practice, each lowers the energy of F
-
 
 class LiveRows(NamedTuple):
     """A graph whose rows can be replaced, and H = diag(diagonal) - coupling * D^-1/2 A D^-1/2 on it.
@@ -43,16 +41,16 @@ class Pushed(NamedTuple):
     residual: Array  # what is left on each
     moves: Array  # what was added to each one's F
     moved: Array  # bool: where anything was
-    norm: float  # of all that is left
     n_edges: int  # walked along
-    reached: bool  # whether the norm asked for was
 
 
 class Push(Protocol):
     """Residual rows of some nodes, all others' being zero.
 
     `run` takes steps  F_k += r_k / H_kk,  each of which zeroes r_k and hands A_tilde's shares of it to the
-    neighbours, wherever ||r_k||^2 / d_k is above a level; the level falls by four until ||r|| <= tolerance.
+    neighbours, wherever ||r_k||^2 / d_k is above a level, which falls by four until ||r_k|| <= tolerance sqrt(d_k)
+    everywhere. As G is not negative and G D^1/2 1 <= D^1/2 1 / lambda1, that certifies
+    ||F_k - F*_k|| <= sqrt(d_k) max_j ||r_j|| / sqrt(d_j) / lambda1 on every row. Nodes without edges count as d = 1.
     """
 
     def add(self, nodes: Array, rows: Array) -> None:
@@ -66,6 +64,9 @@ class Push(Protocol):
 
     def norm(self) -> float:
         """||r||."""
+
+    def largest(self, scale: Array) -> float:
+        """max_k ||r_k|| / sqrt(d_k), scale being d^-1/2."""
 
     def run(self, rows: LiveRows, tolerance: float) -> Pushed: ...
 
@@ -94,8 +95,11 @@ class NativePush:
     def norm(self) -> float:
         return float(np.sqrt(self._push.square_norm()))
 
+    def largest(self, scale: Array) -> float:
+        return float(np.sqrt(self._push.largest(scale)))
+
     def run(self, rows: LiveRows, tolerance: float) -> Pushed:
-        _, n_edges, square, reached = self._push.run(*rows, tolerance**2, MOST)
+        n_edges = self._push.run(*rows, tolerance**2)
         n = len(self._push)
         nodes, moved = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.uint8)
         residual, moves = np.empty((n, self.width)), np.empty((n, self.width))
@@ -103,8 +107,7 @@ class NativePush:
         self._push.residual(residual)
         self._push.moves(moves)
         self._push.pushed(moved)
-        norm = float(np.sqrt(square))
-        return Pushed(nodes.astype(np.int64), residual, moves, moved.astype(bool), norm, n_edges, reached)
+        return Pushed(nodes.astype(np.int64), residual, moves, moved.astype(bool), n_edges)
 
 
 class PlainPush:
@@ -138,39 +141,36 @@ class PlainPush:
     def norm(self) -> float:
         return float(np.sqrt(sum(float(row @ row) for row in self.r.values())))
 
-    def run(self, rows: LiveRows, tolerance: float) -> Pushed:
-        def key(node: int) -> float:
-            r, scale = self.r[node], float(rows.scale[node])
-            return float(r @ r) * (scale**2 if scale > 0 else 1.0)
+    def _key(self, node: int, scale: Array) -> float:
+        r, s = self.r[node], float(scale[node])
+        return float(r @ r) * (s**2 if s > 0 else 1.0)
 
-        level, n_edges = max((key(node) for node in self.r), default=0.0), 0
-        while (square := self.norm() ** 2) > tolerance**2:
-            level /= 4.0
-            queue = deque(node for node in self.r if key(node) > level)
+    def largest(self, scale: Array) -> float:
+        return float(np.sqrt(max((self._key(node, scale) for node in self.r), default=0.0)))
+
+    def run(self, rows: LiveRows, tolerance: float) -> Pushed:
+        def above(node: int) -> bool:
+            return node in self.r and self._key(node, rows.scale) > level
+
+        level, n_edges = self.largest(rows.scale) ** 2, 0
+        while level > tolerance**2:
+            level = max(level / 4.0, tolerance**2)
+            queue = deque(node for node in self.r if above(node))
             while queue:
                 k = queue.popleft()
-                if key(k) <= level:
-                    continue
                 step = self.r[k] / rows.diagonal[k]
-                square -= float(self.r[k] @ self.r[k])
                 self.moves[k] = self.moves.get(k, 0.0) + step
                 self.r[k] = np.zeros(self.width)
                 columns, weights = rows.row(k)
                 n_edges += len(columns)
                 for i, weight in zip(columns.tolist(), weights):
-                    waits = i in self.r and key(i) > level
-                    before = float(self.r[i] @ self.r[i]) if i in self.r else 0.0
+                    waits = above(i)
                     self._touch(i)
                     self.r[i] = self.r[i] + rows.coupling * rows.scale[k] * rows.scale[i] * weight * step
-                    square += float(self.r[i] @ self.r[i]) - before
-                    if not waits and key(i) > level:
+                    if not waits and above(i):
                         queue.append(i)
-                if square <= tolerance**2:
-                    square = self.norm() ** 2  # the running sum has lost digits
-                    if square <= tolerance**2:
-                        break
         nodes, zero = list(self.r), np.zeros(self.width)
         residual = np.array([self.r[node] for node in nodes]).reshape(len(nodes), self.width)
         moves = np.array([self.moves.get(node, zero) for node in nodes]).reshape(len(nodes), self.width)
         moved = np.array([node in self.moves for node in nodes], dtype=bool)
-        return Pushed(np.array(nodes, dtype=np.int64), residual, moves, moved, self.norm(), n_edges, True)
+        return Pushed(np.array(nodes, dtype=np.int64), residual, moves, moved, n_edges)

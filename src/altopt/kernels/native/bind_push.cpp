@@ -2,12 +2,10 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
-#include <nanobind/stl/tuple.h>
 
 #include <cstring>
 #include <optional>
 #include <stdexcept>
-#include <tuple>
 
 #include "push.hpp"
 
@@ -33,10 +31,10 @@ void add(Push &push, Vector<std::int64_t> nodes, Rows rows) {
         push.add(std::int32_t(nodes.data()[k]), rows.data() + k * rows.shape(1));
 }
 
-std::tuple<std::int64_t, std::int64_t, double, bool>
+std::int64_t
 run(Push &push, Vector<std::int64_t> begin, Vector<std::int64_t> end, Vector<std::int32_t> base,
     std::optional<Vector<double>> base_weights, Vector<std::int32_t> extra, Vector<double> extra_weights,
-    Vector<double> scale, Vector<double> diagonal, double coupling, double target, std::int64_t most) {
+    Vector<double> scale, Vector<double> diagonal, double coupling, double lowest) {
     const size_t n = begin.shape(0);
     require(end.shape(0) == n && scale.shape(0) == n && diagonal.shape(0) == n &&
                 extra.shape(0) == extra_weights.shape(0) && (!base_weights || base_weights->shape(0) == base.shape(0)),
@@ -48,8 +46,7 @@ run(Push &push, Vector<std::int64_t> begin, Vector<std::int64_t> end, Vector<std
                      extra.data(),             extra_weights.data(),       scale.data(),
                      diagonal.data(),          coupling};
     nb::gil_scoped_release release;
-    const Push::Done done = push.run(A, target, most);
-    return {done.n_pushes, done.n_edges, done.square, done.reached};
+    return push.run(A, lowest);
 }
 
 template <class T> void copy(const std::vector<T> &from, Out<T> out) {
@@ -67,8 +64,13 @@ void define_push(nb::module_ &m) {
         .def("add", &add)
         .def("run", &run, nb::arg("begin"), nb::arg("end"), nb::arg("base"), nb::arg("base_weights").none(),
              nb::arg("extra"), nb::arg("extra_weights"), nb::arg("scale"), nb::arg("diagonal"), nb::arg("coupling"),
-             nb::arg("target"), nb::arg("most"))
+             nb::arg("lowest"))
         .def("square_norm", &Push::square_norm)
+        .def("largest", [](const Push &p, Vector<double> scale) {
+            for (const std::int32_t node : p.nodes())
+                require(size_t(node) < scale.shape(0), "push: a node is not in the graph");
+            return p.largest(scale.data());
+        })
         .def("draw_on", &Push::draw_on, nb::keep_alive<1, 2>())
         .def("absorb", [](Push &p, const Push &other) {
             require(other.width() == p.width(), "push: another width");

@@ -54,50 +54,36 @@ class Push {
     // what an earlier push left on a node is taken over when this one comes to it
     void draw_on(Push *carried) { carried_ = carried; }
 
-    // F_k += r_k / H_kk wherever ||r_k||^2 / d_k is above a level, which falls by four until ||r||^2 <= target
-    struct Done {
-        std::int64_t n_pushes, n_edges;
-        double square;
-        bool reached;
-    };
-    Done run(const LiveRows &A, double target, std::int64_t most) {
-        Done done{0, 0, square_norm(), false};
+    // the largest ||r_k||^2 / d_k, which bounds the error of every row of F
+    double largest(const double *scale) const {
+        double found = 0;
+        for (std::int64_t s = 0; s < size(); ++s)
+            found = std::max(found, key(scale, s));
+        return found;
+    }
+
+    // F_k += r_k / H_kk wherever ||r_k||^2 / d_k is above a level, which falls by four to `lowest`; edges walked along
+    std::int64_t run(const LiveRows &A, double lowest) {
         std::deque<std::int64_t> queue;
         std::vector<std::uint8_t> queued(nodes_.size(), 0);
-        double level = 0;
-        for (std::int64_t s = 0; s < size(); ++s)
-            level = std::max(level, key(A, s));
-        while (true) {
-            if (done.square <= target) {
-                done.reached = true;
-                return done;
-            }
-            if (done.n_pushes >= most)
-                return done;
-            level *= 0.25;
+        std::int64_t n_edges = 0;
+        double level = largest(A.scale);
+        while (level > lowest) {
+            level = std::max(level * 0.25, lowest);
             for (std::int64_t s = 0; s < size(); ++s)
-                if (key(A, s) > level) {
+                if (key(A.scale, s) > level) {
                     queue.push_back(s);
                     queued[s] = 1;
                 }
-            while (!queue.empty() && done.n_pushes < most) {
+            while (!queue.empty()) {
                 const std::int64_t s = queue.front();
                 queue.pop_front();
                 queued[s] = 0;
-                if (key(A, s) <= level)
-                    continue;
-                push(A, s, level, queue, queued, done);
-                if (done.square <= target) {
-                    done.square = square_norm(); // the running sum has lost digits
-                    if (done.square <= target)
-                        break;
-                }
+                if (key(A.scale, s) > level)
+                    n_edges += push(A, s, level, queue, queued);
             }
-            for (const std::int64_t s : queue)
-                queued[s] = 0;
-            queue.clear();
-            done.square = square_norm();
         }
+        return n_edges;
     }
 
   private:
@@ -108,13 +94,13 @@ class Push {
         return total;
     }
 
-    double key(const LiveRows &A, std::int64_t s) const {
-        const double scale = A.scale[nodes_[s]];
+    double key(const double *scales, std::int64_t s) const {
+        const double scale = scales[nodes_[s]];
         return norm_[s] * (scale > 0 ? scale * scale : 1.0);
     }
 
-    void push(const LiveRows &A, std::int64_t s, double level, std::deque<std::int64_t> &queue,
-              std::vector<std::uint8_t> &queued, Done &done) {
+    std::int64_t push(const LiveRows &A, std::int64_t s, double level, std::deque<std::int64_t> &queue,
+                      std::vector<std::uint8_t> &queued) {
         const std::int32_t k = nodes_[s];
         step_.resize(width_);
         for (std::int64_t j = 0; j < width_; ++j) {
@@ -122,7 +108,6 @@ class Push {
             moved_[s * width_ + j] += step_[j];
             r_[s * width_ + j] = 0;
         }
-        done.square -= norm_[s];
         norm_[s] = 0;
         pushed_[s] = 1;
         const bool extra = A.begin[k] >= A.n_base;
@@ -133,25 +118,21 @@ class Push {
             const std::int32_t i = columns[e];
             const double a = A.coupling * A.scale[k] * A.scale[i] * (weights ? weights[e] : 1.0);
             const std::int64_t t = slot(i);
-            if (t >= std::int64_t(queued.size())) {
+            if (t >= std::int64_t(queued.size()))
                 queued.resize(t + 1, 0);
-                done.square += norm_[t];
-            }
             double *r = &r_[t * width_];
             double total = 0;
             for (std::int64_t j = 0; j < width_; ++j) {
                 r[j] += a * step_[j];
                 total += r[j] * r[j];
             }
-            done.square += total - norm_[t];
             norm_[t] = total;
-            if (!queued[t] && key(A, t) > level) {
+            if (!queued[t] && key(A.scale, t) > level) {
                 queue.push_back(t);
                 queued[t] = 1;
             }
         }
-        done.n_edges += A.end[k] - A.begin[k];
-        ++done.n_pushes;
+        return A.end[k] - A.begin[k];
     }
 
     // where a node's rows are; new ones are zero
