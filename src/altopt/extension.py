@@ -105,15 +105,21 @@ def new_inputs(
     prepared: Prepared, A_tilde: NormalizedAdjacency, X_new: Any, restart: float, n_steps: int
 ) -> Any:
     """The encoder's inputs of the new nodes, diffused from their known neighbours' inputs, which stay fixed."""
+    n = A_tilde.n_nodes - X_new.shape[0]
+    return prepared.rows(new_coordinates(prepared, A_tilde.matrix[n:], X_new, restart, n_steps))
+
+
+def new_coordinates(prepared: Prepared, ties: Any, X_new: Any, restart: float, n_steps: int) -> Any:
+    """New nodes' X' in the coordinates of Z; `ties` are their rows of A_tilde, known nodes first."""
     own = prepared.coordinates(X_new)
     if restart == 1.0:
-        return prepared.rows(own)
+        return own
     own = np.asarray(own.toarray() if sp.issparse(own) else own, dtype=np.float32)
-    n = A_tilde.n_nodes - own.shape[0]
-    new = A_tilde.matrix[n:].astype(np.float32)
+    n = ties.shape[1] - own.shape[0]
+    new = ties.astype(np.float32)
     from_known = np.float32(1 - restart) * np.asarray(new[:, :n] @ prepared.Z) + np.float32(restart) * own
     among_new = new[:, n:]
     Z = own
     for _ in range(n_steps):
         Z = from_known + np.float32(1 - restart) * np.asarray(among_new @ Z)
-    return prepared.rows(settle_isolated(A_tilde.isolated[n:], Z, restart))
+    return settle_isolated(np.diff(new.indptr) == 0, Z, restart)

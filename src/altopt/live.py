@@ -6,6 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from altopt.arrays import Array
+from altopt.changes import joined
 from altopt.door import UNKNOWN
 from altopt.graph import Graph
 from altopt.kernels.push import LiveRows, Push, push
@@ -76,7 +77,8 @@ class LiveSystem:
         self.names = None if graph.positional else graph.ids
         self.log: list[tuple[int, int, float]] = []  # edges set since the graph was last written out
         self.n_logged_nodes = graph.n_nodes
-        self._left: float | None = None
+        self.left: float | None = None
+        self.measured: dict[int, float] = {}  # degrees, when `left` was measured, of nodes whose degree changed since
 
     @property
     def n_nodes(self) -> int:
@@ -102,33 +104,33 @@ class LiveSystem:
         return start.run(self.rows(), tolerance)
 
     def left_by_fit(self, F: Array, P: Array) -> float:
-        """||rhs - H F|| as the fit left it, measured once, a few columns at a time."""
-        if self._left is None:
-            graph = self.matrix()
-            square = 0.0
-            step = max(1, 2_000_000 // max(len(F), 1))
-            for first in range(0, F.shape[1], step):
-                columns = slice(first, first + step)
+        """max_k ||rhs - H F||_k / sqrt(d_k) as the fit left it, measured once, a few columns at a time."""
+        if self.left is None:
+            A, square = self.matrix(), np.zeros(len(F))
+            known = np.flatnonzero(self.codes != UNKNOWN)
+            width = max(1, 2_000_000 // max(len(F), 1))
+            for first in range(0, F.shape[1], width):
+                columns = np.arange(first, min(first + width, F.shape[1]))
                 block = F[:, columns].astype(np.float64)
-                r = self.coupling * (graph @ (block * self.scale[:, None])) * self.scale[:, None]
+                r = self.coupling * (A @ (block * self.scale[:, None])) * self.scale[:, None]
                 r += self.lambda1 * P[:, columns] - self.diagonal[:, None] * block
-                known = np.flatnonzero(self.codes != UNKNOWN)
-                own = np.eye(F.shape[1], dtype=np.float64)[self.codes[known]][:, columns]
-                r[known] += self.lambda2 * own
-                square += float(np.sum(r * r))
-            self._left = float(np.sqrt(square))
-        return self._left
+                r[known] += self.lambda2 * (self.codes[known][:, None] == columns)
+                square += np.einsum("ij,ij->i", r, r)
+            scale = np.where(self.scale > 0, self.scale, 1.0)
+            self.left, self.measured = float(np.max(np.sqrt(square) * scale)), {}
+        return self.left
 
-    def worsen(self, amount: float) -> None:
-        """Rounding that storing F in single precision brought in."""
-        if self._left is not None:
-            self._left += amount
+    def shrunk(self) -> float:
+        """By how much `left` grew, in that norm, because degrees fell."""
+        ratios = [max(was, 1e-300) / (self.degrees[k] or 1.0) for k, was in self.measured.items()]
+        return float(np.sqrt(max([1.0, *ratios])))
 
     # changes: each returns what undoes it
 
     def replace(self, node: int, columns: Array, weights: Array) -> Any:
         """Row `node` becomes these columns (sorted) and weights."""
         before = (self.begin[node], self.end[node], self.degrees[node], self.scale[node])
+        self.measured.setdefault(node, float(self.degrees[node]))
         room = self.n_extra + len(columns)
         if room > len(self.extra):
             for name in ("extra", "extra_weights"):
@@ -227,13 +229,4 @@ class LiveSystem:
 def inverse_root(degrees: Array) -> Array:
     """d^-1/2, 0 for nodes without edges."""
     return np.divide(1.0, np.sqrt(degrees), out=np.zeros_like(degrees), where=degrees > 0)
-
-
-def joined(ids: Array, names: list[Any]) -> Array:
-    """Ids followed by further names, in an array that holds both as they are."""
-    if all(isinstance(name, (int, np.integer)) for name in names) and ids.dtype.kind == "i":
-        return np.concatenate([ids, np.array(names, dtype=ids.dtype)])
-    held = np.empty(len(ids) + len(names), dtype=object)
-    held[: len(ids)], held[len(ids) :] = ids, names
-    return held
 

@@ -171,7 +171,7 @@ def digest(path: Path) -> str:
 # a fitted model
 
 ARRAYS = ("scores_", "encoder_output_", "confidence_", "reached_", "labelled_", "Y_")
-OPTIONAL = ("start_",)  # arrays that some models have
+OPTIONAL = ("start_", "featureless_")  # arrays that some models have
 PLAIN = ("seed_", "outcome_", "trace_", "n_iter_", "n_features_in_")
 
 

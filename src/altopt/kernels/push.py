@@ -70,6 +70,9 @@ class Push(Protocol):
 
     def run(self, rows: LiveRows, tolerance: float) -> Pushed: ...
 
+    def shift(self, rows: LiveRows, nodes: Array, steps: Array) -> None:
+        """r -= H steps, for steps that F took at nodes."""
+
 
 def push(width: int) -> Push:
     """An empty push on rows of `width` columns, by the kernel that serves."""
@@ -77,9 +80,27 @@ def push(width: int) -> Push:
     return PlainPush(width) if native is None else NativePush(native, width)
 
 
+def refilled(width: int, nodes: Array, residual: Array) -> Push:
+    """A push out of what a stored one had left."""
+    fresh = push(width)
+    fresh.add(nodes, residual)
+    return fresh
+
+
 class NativePush:
     def __init__(self, native: Any, width: int) -> None:
-        self.width, self._push = width, native.Push(width)
+        self.width, self._native, self._push = width, native, native.Push(width)
+
+    def __reduce__(self) -> Any:
+        nodes, residual = self._left()
+        return refilled, (self.width, nodes, residual)
+
+    def _left(self) -> tuple[Array, Array]:
+        n = len(self._push)
+        nodes, residual = np.empty(n, dtype=np.int32), np.empty((n, self.width))
+        self._push.nodes(nodes)
+        self._push.residual(residual)
+        return nodes.astype(np.int64), residual
 
     def add(self, nodes: Array, rows: Array) -> None:
         self._push.add(
@@ -98,16 +119,17 @@ class NativePush:
     def largest(self, scale: Array) -> float:
         return float(np.sqrt(self._push.largest(scale)))
 
+    def shift(self, rows: LiveRows, nodes: Array, steps: Array) -> None:
+        taken = np.ascontiguousarray(nodes, dtype=np.int64), np.ascontiguousarray(steps, dtype=np.float64)
+        self._push.shift(self._native.LiveRows(*rows), *taken)
+
     def run(self, rows: LiveRows, tolerance: float) -> Pushed:
-        n_edges = self._push.run(*rows, tolerance**2)
-        n = len(self._push)
-        nodes, moved = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.uint8)
-        residual, moves = np.empty((n, self.width)), np.empty((n, self.width))
-        self._push.nodes(nodes)
-        self._push.residual(residual)
+        n_edges = self._push.run(self._native.LiveRows(*rows), tolerance**2)
+        nodes, residual = self._left()
+        moves, moved = np.empty_like(residual), np.empty(len(nodes), dtype=np.uint8)
         self._push.moves(moves)
         self._push.pushed(moved)
-        return Pushed(nodes.astype(np.int64), residual, moves, moved.astype(bool), n_edges)
+        return Pushed(nodes, residual, moves, moved.astype(bool), n_edges)
 
 
 class PlainPush:
@@ -141,6 +163,18 @@ class PlainPush:
     def norm(self) -> float:
         return float(np.sqrt(sum(float(row @ row) for row in self.r.values())))
 
+    def _hand_on(self, rows: LiveRows, k: int, step: Array) -> None:
+        columns, weights = rows.row(k)
+        for i, weight in zip(columns.tolist(), weights):
+            self._touch(i)
+            self.r[i] = self.r[i] + rows.coupling * rows.scale[k] * rows.scale[i] * weight * step
+
+    def shift(self, rows: LiveRows, nodes: Array, steps: Array) -> None:
+        for k, step in zip(nodes.tolist(), steps):
+            self._touch(k)
+            self.r[k] = self.r[k] - rows.diagonal[k] * step
+            self._hand_on(rows, k, step)
+
     def _key(self, node: int, scale: Array) -> float:
         r, s = self.r[node], float(scale[node])
         return float(r @ r) * (s**2 if s > 0 else 1.0)
@@ -161,14 +195,11 @@ class PlainPush:
                 step = self.r[k] / rows.diagonal[k]
                 self.moves[k] = self.moves.get(k, 0.0) + step
                 self.r[k] = np.zeros(self.width)
-                columns, weights = rows.row(k)
+                columns = rows.row(k)[0].tolist()
                 n_edges += len(columns)
-                for i, weight in zip(columns.tolist(), weights):
-                    waits = above(i)
-                    self._touch(i)
-                    self.r[i] = self.r[i] + rows.coupling * rows.scale[k] * rows.scale[i] * weight * step
-                    if not waits and above(i):
-                        queue.append(i)
+                waiting = {i for i in columns if above(i)}
+                self._hand_on(rows, k, step)
+                queue.extend(i for i in columns if i not in waiting and above(i))
         nodes, zero = list(self.r), np.zeros(self.width)
         residual = np.array([self.r[node] for node in nodes]).reshape(len(nodes), self.width)
         moves = np.array([self.moves.get(node, zero) for node in nodes]).reshape(len(nodes), self.width)

@@ -44,6 +44,15 @@ class Push {
                 add(other.nodes_[s], &other.r_[s * width_]);
     }
 
+    // r -= H step for a step taken at one node
+    void shift(const LiveRows &A, std::int32_t k, const double *step) {
+        const std::int64_t own = slot(k);
+        for (std::int64_t j = 0; j < width_; ++j)
+            r_[own * width_ + j] -= A.diagonal[k] * step[j];
+        norm_[own] = square(&r_[own * width_]);
+        hand_on(A, k, step, [](std::int64_t) {});
+    }
+
     double square_norm() const {
         double total = 0;
         for (double v : norm_)
@@ -110,6 +119,19 @@ class Push {
         }
         norm_[s] = 0;
         pushed_[s] = 1;
+        hand_on(A, k, step_.data(), [&](std::int64_t t) {
+            if (t >= std::int64_t(queued.size()))
+                queued.resize(t + 1, 0);
+            if (!queued[t] && key(A.scale, t) > level) {
+                queue.push_back(t);
+                queued[t] = 1;
+            }
+        });
+        return A.end[k] - A.begin[k];
+    }
+
+    // A_tilde's shares of a step to its neighbours' residuals
+    template <class After> void hand_on(const LiveRows &A, std::int32_t k, const double *step, After after) {
         const bool extra = A.begin[k] >= A.n_base;
         const std::int64_t shift = extra ? A.n_base : 0;
         const std::int32_t *columns = (extra ? A.extra : A.base) - shift;
@@ -118,21 +140,15 @@ class Push {
             const std::int32_t i = columns[e];
             const double a = A.coupling * A.scale[k] * A.scale[i] * (weights ? weights[e] : 1.0);
             const std::int64_t t = slot(i);
-            if (t >= std::int64_t(queued.size()))
-                queued.resize(t + 1, 0);
             double *r = &r_[t * width_];
             double total = 0;
             for (std::int64_t j = 0; j < width_; ++j) {
-                r[j] += a * step_[j];
+                r[j] += a * step[j];
                 total += r[j] * r[j];
             }
             norm_[t] = total;
-            if (!queued[t] && key(A.scale, t) > level) {
-                queue.push_back(t);
-                queued[t] = 1;
-            }
+            after(t);
         }
-        return A.end[k] - A.begin[k];
     }
 
     // where a node's rows are; new ones are zero
