@@ -298,7 +298,7 @@ def test_single_precision_keeps_its_bound():
 )
 def test_models_that_no_push_serves_are_solved_anew(make):
     X, y, _, A = two_communities(n=60)
-    A = sp.csr_array(A * 2.0)
+    A = sp.lil_array(A * 2.0)
     A[0, 1] = A[1, 0] = 5.0
     model = make().fit(X, y, graph=sp.csr_array(A))
     before = fingerprint(model)

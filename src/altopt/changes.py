@@ -90,6 +90,11 @@ def read_nodes(model: Any, known: Known, nodes: Any, features: Any) -> tuple[lis
             )
         return [], None
     X, row_ids = read_X(features)
+    if X.ndim != 2 or X.shape[1] != model.n_features_in_:
+        raise InputError(
+            f"features must have {model.n_features_in_} columns, as X had at the fit, but its shape is {X.shape}: "
+            f"{X.shape[-1]} features."
+        )
     X = model._check_X(X, reset=False)
     if nodes is not None:
         names = plain_list(nodes)
