@@ -39,6 +39,15 @@ class Contrast:
     from_labels: list[tuple[Any, Any, float]]
     from_features: list[tuple[Any, float]]
 
+    def record(self, most: int = 10) -> dict[str, Any]:
+        """In plain values, the `most` largest entries of each list, for JSON."""
+        return {
+            "other": plain(self.other),
+            "margin": self.margin,
+            "from_labels": [[plain(n), plain(c), amount] for n, c, amount in self.from_labels[:most]],
+            "from_features": [[plain(n), amount] for n, amount in self.from_features[:most]],
+        }
+
 
 @dataclass(frozen=True)
 class Explanation:
@@ -117,6 +126,8 @@ class Explanation:
         if not len(found):
             listed = ", ".join(repr(c) for c in self.classes.tolist()[:10])
             raise InputError(f"{other!r} is not among the classes. Name one of {listed}.")
+        if found[0] == self.code:
+            raise InputError(f"{other!r} is the prediction itself. Name another class to set against it.")
         signs = np.eye(len(self.classes))[self.code] - np.eye(len(self.classes))[found[0]]
         margin = float(self.evidence @ signs)
         return Contrast(

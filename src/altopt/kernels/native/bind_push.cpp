@@ -86,6 +86,7 @@ void define_push(nb::module_ &m) {
     nb::class_<Push>(m, "Push")
         .def(nb::init<std::int64_t>())
         .def("__len__", &Push::size)
+        .def("bytes", &Push::bytes)
         .def("add", &add)
         .def("run", &run)
         .def("shift", &shift)

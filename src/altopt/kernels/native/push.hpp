@@ -25,6 +25,10 @@ class Push {
 
     std::int64_t size() const { return std::int64_t(nodes_.size()); }
     std::int64_t width() const { return width_; }
+    std::int64_t bytes() const {
+        return std::int64_t((r_.capacity() + moved_.capacity() + norm_.capacity()) * sizeof(double) +
+                            (table_.capacity() + nodes_.capacity()) * sizeof(std::int32_t) + pushed_.capacity());
+    }
     const std::vector<std::int32_t> &nodes() const { return nodes_; }
     const std::vector<double> &residual() const { return r_; }
     const std::vector<double> &moves() const { return moved_; }
