@@ -70,7 +70,9 @@ def test_shares_are_those_of_the_dense_inverse(name):
         assert_allclose([features.get(j, 0.0) for j in range(60)], expected, atol=1e-9)
         labels = {j: amount for j, _, amount in explanation.from_labels}
         of_class = np.flatnonzero(model.labelled_ & (model.transduction_ == explanation.prediction))
-        assert_allclose([labels.get(j, 0.0) for j in of_class], model.label_weight * G[node, of_class], atol=1e-9)
+        assert_allclose(
+            [labels.get(j, 0.0) for j in of_class], model.label_weight * G[node, of_class], atol=1e-9
+        )
         # what is in no node's name is what the solver's tolerance left
         assert abs(explanation.tail).max() <= 1e-5 * explanation.total
 

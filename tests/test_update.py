@@ -51,7 +51,14 @@ def assert_is_the_solution(model, change):
 def fingerprint(model):
     """All a user can see of a model, as one number."""
     marks = hashlib.sha256()
-    arrays = [model.scores_, model.encoder_output_, model.labelled_, model.Y_, model.confidence_, model.reached_]
+    arrays = [
+        model.scores_,
+        model.encoder_output_,
+        model.labelled_,
+        model.Y_,
+        model.confidence_,
+        model.reached_,
+    ]
     arrays += [model.graph_.adjacency.indptr, model.graph_.adjacency.indices, model.graph_.adjacency.data]
     for array in [*arrays, np.asarray(model.inputs_.Z)]:
         marks.update(np.ascontiguousarray(array).tobytes())
@@ -121,7 +128,7 @@ class AnySequence(RuleBasedStateMachine):
         assert fingerprint(self.model) == before
         other = copy.deepcopy(self.model)
         stored = other.update(labels={node: 1}, tolerance=1e-9)
-        rows = {name: row for name, row in zip(answer.nodes, answer.scores)}
+        rows = dict(zip(answer.nodes, answer.scores))
         roots = dict(zip(other.graph_.ids.tolist(), np.sqrt(np.maximum(other.graph_.degrees, 1.0))))
         allowed = answer.error_bound + stored.error_bound
         for name, row in zip(other.graph_.ids.tolist(), other.scores_):
@@ -144,7 +151,12 @@ TestAnySequence.settings = settings(
 def test_a_hundred_changes_one_after_another():
     machine = AnySequence()
     machine.begin(weights=True, self_loops=False, coarse=False, seed=7)
-    rules = [machine.label, machine.add_or_reweigh_edges, machine.remove_edges, lambda: machine.add_nodes(False)]
+    rules = [
+        machine.label,
+        machine.add_or_reweigh_edges,
+        machine.remove_edges,
+        lambda: machine.add_nodes(False),
+    ]
     for k in range(100):
         rules[int(machine.rng.integers(len(rules)))]()
         if k % 10 == 9:
@@ -307,7 +319,7 @@ def test_models_that_no_push_serves_are_solved_anew(make):
     change = model.update({40: 1}, [(60, 3), (0, 1, 0)], None, np.ones((1, 8)))
     assert model.labelled_[40]
     assert model.graph_.adjacency[0, 1] == 0
-    assert [move for move in change.moved if move[1] is None][0][0] == 60
+    assert next(move for move in change.moved if move[1] is None)[0] == 60
     if change.error_bound is not None:
         assert np.linalg.norm(model.scores_ - from_scratch(model)) <= change.error_bound + 1e-9
     A_tilde = NormalizedAdjacency(model.graph_.adjacency, model.self_loops)

@@ -108,7 +108,7 @@ def with_changes(graph: Any, asked: Changes) -> Any:
     n = graph.n_nodes + len(asked.names)
     A = resized(graph.adjacency, n)
     default = float(graph.adjacency.data.mean()) if graph.adjacency.nnz else 1.0
-    directed = None if graph.directed_adjacency is None else resized(graph.directed_adjacency, n)
+    directed: Any = None if graph.directed_adjacency is None else resized(graph.directed_adjacency, n)
     for (a, b), weight in asked.edges.items():
         now = float(A[a, b])
         if weight == 0.0 and now == 0.0:
@@ -139,4 +139,3 @@ def settled(A: Any) -> Any:
 
 def name(graph: Any, asked: Changes, place: int) -> Any:
     return graph.ids.item(place) if place < graph.n_nodes else asked.names[place - graph.n_nodes]
-

@@ -25,7 +25,9 @@ class Change:
     n_changed: int  # nodes whose row of F changed
     n_touched: int  # nodes that were looked at: those, and the nodes next to them
     residual: float  # max_k ||r_k|| / sqrt(d_k); where F was solved anew, ||r||
-    error_bound: float | None  # ||F_k - F*_k|| <= error_bound sqrt(d_k); solved anew: ||F - F*||; None: no bound is known
+    error_bound: (
+        float | None
+    )  # ||F_k - F*_k|| <= error_bound sqrt(d_k); solved anew: ||F - F*||; None: no bound is known
     stored: bool
     nodes: list[Any] = field(repr=False)  # those whose row of F changed
     labels: Array = field(repr=False)  # their labels now
@@ -36,7 +38,6 @@ class Change:
         named = [[plain(part) for part in move] for move in self.moved]
         numbers = {key: getattr(self, key) for key in ("n_changed", "n_touched", "residual", "error_bound")}
         return {"moved": named, **numbers, "stored": self.stored}
-
 
 
 @dataclass(frozen=True)
@@ -147,7 +148,7 @@ def read_labels(model: Any, labels: Any, place: Callable[[Any, str], int]) -> di
     found: dict[int, int] = {}
     for node, label in label_pairs(labels):
         at = place(node, "labels")
-        code = UNKNOWN if is_unknown(label) else codes.get(hashable(label), None)
+        code = UNKNOWN if is_unknown(label) else codes.get(hashable(label))
         if code is None:
             listed = ", ".join(repr(name) for name in list(codes)[:10])
             raise InputError(
@@ -175,7 +176,9 @@ def label_pairs(labels: Any) -> list[tuple[Any, Any]]:
     if tables.is_table(labels):
         columns = tables.columns(labels, ("node", "label"), ())
         return list(zip(columns["node"].tolist(), columns["label"].tolist()))
-    pairs = plain_pairs(labels, "labels", (2,), "labels must be {node: label}, pairs or a table of node and label")
+    pairs = plain_pairs(
+        labels, "labels", (2,), "labels must be {node: label}, pairs or a table of node and label"
+    )
     return [(node, label) for node, label in pairs]
 
 
@@ -203,7 +206,9 @@ def read_edges(edges: Any, place: Callable[[Any, str], int]) -> tuple[Edges, lis
             continue  # a self-loop says nothing, as at the fit
         pair = (min(source, target), max(source, target))
         if found.setdefault(pair, weight) != weight:
-            raise InputError(f"edges gives the edge from {row[0]!r} to {row[1]!r} two weights. Decide on one.")
+            raise InputError(
+                f"edges gives the edge from {row[0]!r} to {row[1]!r} two weights. Decide on one."
+            )
         directions.append((source, target))
     return found, directions
 
@@ -234,6 +239,7 @@ def stacked(above: Any, below: Any) -> Any:
 def one_hot(codes: Array, n_classes: int, dtype: Any) -> Array:
     """Rows of zeros where a code is -1."""
     return np.vstack([np.eye(n_classes, dtype=dtype), np.zeros((1, n_classes), dtype=dtype)])[codes]
+
 
 def joined(ids: Array, names: list[Any]) -> Array:
     """Ids followed by further names, in an array that holds both as they are."""

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import _check_feature_names, check_is_fitted, validate_data
 
-from altopt import changes, explain, extension, ledger, live, store, update
+from altopt import changes, explain, extension, ledger, live, store, suggest, update
 from altopt.alternate import Problem, Round, Schedule, Solvers, State, alternate, as_dicts, warm_up
 from altopt.arrays import Array, certainty, working_dtype
 from altopt.door import UNKNOWN, read_X, read_y, require_finite
@@ -282,12 +282,15 @@ class AltOpt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     # reasons and change
 
+    _live: live.LiveSystem | None = None
+    _graph: Graph
+    _Y: Array | None
+
     @property
     def graph_(self) -> Graph:
         """The graph, with all that updates changed in it."""
-        changing = self.__dict__.get("_live")
-        if changing is not None:
-            self._graph = changing.graph(self._graph)
+        if self._live is not None:
+            self._graph = self._live.graph(self._graph)
         return self._graph
 
     @graph_.setter
@@ -298,13 +301,14 @@ class AltOpt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def Y_(self) -> Array:
         """One-hot rows, one for each labelled node."""
         if self._Y is None:
+            assert self._live is not None  # which alone puts it off
             codes = self._live.codes[self.labelled_]
             self._Y = np.eye(len(self.classes_), dtype=self.scores_.dtype)[codes]
         return self._Y
 
     @Y_.setter
     def Y_(self, Y: Array) -> None:
-        self._Y: Array | None = Y
+        self._Y = Y
 
     def explain(self, node: Any, *, tolerance: float | None = None) -> ledger.Explanation:
         """The ledger of a node's prediction: which labels and whose features gave it its row of F.
@@ -351,6 +355,16 @@ class AltOpt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """What `update` would do with these labels; nothing is stored."""
         check_is_fitted(self)
         return update.update(self, labels, None, None, None, False, tolerance, store=False)
+
+    def suggest(self, n: int = 10, *, among: Any = None) -> list[tuple[Any, float]]:
+        """Which unlabelled nodes are worth labelling next: [(node, expected gain)], best first.
+
+        The gain is the number of wrong labels that a node's label is expected to put right, given those before it;
+        picks are spread over the graph. `among` names the nodes that can be asked for; None: any. Both what is
+        picked from and what it is judged by are seeded samples on large graphs (see altopt.suggest).
+        """
+        check_is_fitted(self)
+        return suggest.suggest(self, n, among)
 
     def save(self, path: str | Path) -> None:
         """Store the fitted model in a folder, as safetensors and JSON; an earlier one there is replaced whole."""

@@ -4,9 +4,12 @@ F is linear in the evidence. For a full solve, H F = rhs and with p = G e_i (G =
 
     F_i = sum_j p_j (lambda1 P_j + lambda2 M_jj Y_j)
 
-A p that is pushed only so far, with rho = e_i - H p left, still gives an equation: F_i = sum_j p_j rhs_j + rho' F - p' r,
-where r = rhs - H F is what the solver left. The last two are the tail, which is counted, not hidden. Exact means: for
-the encoder output P that was used, and for F before the softmax.
+A p that is pushed only so far, with rho = e_i - H p left, still gives an equation:
+
+    F_i = sum_j p_j rhs_j + rho' F - p' r,      r = rhs - H F, what the solver left
+
+The last two are the tail, which is counted, not hidden. Exact means: for the encoder output P that was used, and for F
+before the softmax.
 """
 
 from dataclasses import dataclass
@@ -25,7 +28,10 @@ from altopt.solvers import ChebyshevSteps, GradientSteps, JacobiSteps
 from altopt.solvers.chebyshev import coefficients
 from altopt.views.view import Curvature, Objective
 
-FINE, COARSE = 1e-11, 1e-5  # what may be left of e_i - H p at a node, over sqrt(d), on small graphs and large ones
+FINE, COARSE = (
+    1e-11,
+    1e-5,
+)  # what may be left of e_i - H p at a node, over sqrt(d), on small graphs and large ones
 SMALL = 20_000  # nodes up to which a ledger lists all there is
 
 
@@ -54,7 +60,9 @@ def position(live: LiveSystem, node: Any) -> int:
     except TypeError:  # what cannot be hashed is not an id
         found = None
     if found is None:
-        raise InputError(f"node {node!r} is not in the graph. Give the id of one of its {live.n_nodes:,} nodes.")
+        raise InputError(
+            f"node {node!r} is not in the graph. Give the id of one of its {live.n_nodes:,} nodes."
+        )
     return found
 
 
@@ -75,7 +83,9 @@ def by_push(model: Any, live: LiveSystem, i: int, tolerance: float) -> Explanati
         error=float(np.linalg.norm(found.residual)) / live.lambda1,
         n_reached=len(found.nodes),
     )
-    return Explanation(i, live.name, *outcome(model, i), parts, model.classes_, carries(live), 1.0 / live.diagonal[i])
+    return Explanation(
+        i, live.name, *outcome(model, i), parts, model.classes_, carries(live), 1.0 / live.diagonal[i]
+    )
 
 
 def outcome(model: Any, i: int) -> tuple[int, Array]:

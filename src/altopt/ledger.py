@@ -162,7 +162,8 @@ class Explanation:
         """
         gives = dict(zip(self.parts.nodes.tolist(), self._own_evidence()))
         most = max((abs(value) for node, value in gives.items() if node != self.place), default=0.0)
-        best, best_end, parent, done = 0.0, None, {self.place: self.place}, set()
+        best, best_end, parent = 0.0, None, {self.place: self.place}
+        done: set[int] = set()
         heap = [(-(self.own_share or 1.0), self.place, self.place)]
         while heap and len(done) < MOST_VISITED:
             weight, node, came_from = heapq.heappop(heap)
@@ -203,9 +204,7 @@ class Explanation:
             "features": float(self.feature_evidence[self.code]),
             "tail": float(self.tail[self.code]),
             "from_labels": [[plain(n), plain(c), amount] for n, c, amount in self.from_labels[:most]],
-            "from_features": [
-                [plain(n), amount] for n, amount in self.from_features[:most] if n is not None
-            ],
+            "from_features": [[plain(n), amount] for n, amount in self.from_features[:most] if n is not None],
             "from_start": [[plain(n), amount] for n, amount in self.from_start[:most]],
             "path": [plain(n) for n in walk],
             "path_amount": amount,

@@ -73,12 +73,15 @@ class LiveSystem:
         self.n_classes = model.scores_.shape[1]
         self.edge_weight = float(graph.adjacency.data.mean()) if graph.adjacency.nnz else 1.0
         self.carried: Push = push(self.n_classes)
+        self.largest = 0.0  # no row of `carried` is above this times sqrt(d)
         self.ids = None if graph.positional else {name: k for k, name in enumerate(graph.ids.tolist())}
         self.names = None if graph.positional else graph.ids
         self.log: list[tuple[int, int, float]] = []  # edges set since the graph was last written out
         self.n_logged_nodes = graph.n_nodes
         self.left: float | None = None
-        self.measured: dict[int, float] = {}  # degrees, when `left` was measured, of nodes whose degree changed since
+        self.measured: dict[
+            int, float
+        ] = {}  # degrees, when `left` was measured, of nodes whose degree changed since
 
     @property
     def n_nodes(self) -> int:
@@ -180,8 +183,9 @@ class LiveSystem:
                 step()
             for key, value in kept.items():
                 setattr(self, key, value)
-            for name in names if self.ids is not None else []:
-                del self.ids[name]
+            if self.ids is not None:
+                for name in names:
+                    del self.ids[name]
 
         return undo
 
@@ -229,4 +233,3 @@ class LiveSystem:
 def inverse_root(degrees: Array) -> Array:
     """d^-1/2, 0 for nodes without edges."""
     return np.divide(1.0, np.sqrt(degrees), out=np.zeros_like(degrees), where=degrees > 0)
-

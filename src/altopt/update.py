@@ -1,8 +1,12 @@
 """New labels, edges and nodes taken in without a refit: the residual they cause is pushed until it is small again.
 
 A change makes r = rhs - H F non-zero at a few nodes. Pushing it on (see kernels/push.py) moves F only where that
-matters, until ||r_k|| <= tolerance sqrt(d_k) on every node; then ||F_k - F*_k|| <= sqrt(d_k) max_j ||r_j|| / sqrt(d_j) / lambda1,
-F* being the solution from scratch for the encoder output that is used. What is left is kept, and goes on with the next update.
+matters, until ||r_k|| <= tolerance sqrt(d_k) on every node; then
+
+    ||F_k - F*_k|| <= sqrt(d_k) max_j ||r_j|| / sqrt(d_j) / lambda1
+
+F* being the solution from scratch for the encoder output that is used. What is left is kept, and goes on with the
+next update.
 """
 
 from dataclasses import replace
@@ -29,7 +33,14 @@ SMALL = 20_000  # nodes up to which following a change to its end costs nothing
 
 
 def update(
-    model: Any, labels: Any, edges: Any, nodes: Any, features: Any, refresh: bool, tolerance: float | None, store: bool
+    model: Any,
+    labels: Any,
+    edges: Any,
+    nodes: Any,
+    features: Any,
+    refresh: bool,
+    tolerance: float | None,
+    store: bool,
 ) -> Change:
     """Take in what is new; with store=False only say what it would do."""
     if tolerance is not None and not tolerance > 0:
@@ -57,7 +68,7 @@ def update(
 
 
 class Work:
-    """One update on its way: the system changed in place with a way back, the model's own arrays untouched till `store`."""
+    """One update on its way: the system changed with a way back, the model's own arrays untouched until `store`."""
 
     def __init__(self, model: Any, live: LiveSystem, asked: Changes, store: bool) -> None:
         self.model, self.live, self.asked = model, live, asked
@@ -76,7 +87,7 @@ class Work:
         for step in reversed(self.way_back):
             step()
         if self.began:
-            self.live.carried, self.live.left = push(self.live.n_classes), None
+            self.live.carried, self.live.left, self.live.largest = push(self.live.n_classes), None, 0.0
 
     # the residual that the change causes
 
@@ -86,7 +97,7 @@ class Work:
             self.way_back.append(live.grow(asked.names))
         rows = self.changed_rows()
         self.began = self.drew
-        before = {c: tuple(part.copy() for part in live.row(c)) for c in rows}
+        before = {c: (columns.copy(), weights.copy()) for c in rows for columns, weights in [live.row(c)]}
         old_scale = {c: live.scale[c] for c in rows}
         around = self.around(rows) if refresh and self.model.restart < 1.0 else np.empty(0, dtype=np.int64)
         own = self.own_coordinates(around)
@@ -183,7 +194,7 @@ class Work:
             return np.empty((0, 0))
         restart, Z = self.model.restart, self.model.inputs_.Z
         spread = rows_of_A_tilde(self.live, nodes)[:, : self.n_before] @ Z
-        return (np.asarray(Z[nodes], dtype=np.float64) - (1 - restart) * np.asarray(spread)) / restart
+        return np.asarray((Z[nodes].astype(np.float64) - (1 - restart) * np.asarray(spread)) / restart)
 
     def renew(self, nodes: Array, own: Array) -> None:
         """X' of these nodes diffused again over the edges as they are now, all others' held; then P, and its pull."""
@@ -223,9 +234,10 @@ class Work:
         for k in places.tolist():
             if before[k] is None or before[k] != self.labels[k]:
                 moved.append((live.name(int(nodes[k])), before[k], self.labels[k]))
-        ours, others = self.push_.largest(live.scale), live.carried.largest(live.scale)
+        ours, others = self.push_.largest(live.scale), live.largest
         # what others left was taken over where this push came; else the two may lie on top of each other
-        residual = (max(ours, others) if self.drew else ours + others) + left * live.shrunk()
+        self.largest = max(ours, others) if self.drew else ours + others
+        residual = self.largest + left * live.shrunk()
         self.find_reached()
         return Change(
             moved,
@@ -282,6 +294,7 @@ class Work:
             weight = dict(zip(*live.row(pair[0]))).get(pair[1], 0.0)
             live.log.append((*pair, float(weight)))
         live.carried.absorb(self.push_)
+        live.largest = self.largest
 
 
 def grow_model(model: Any, work: Work) -> None:

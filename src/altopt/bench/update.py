@@ -20,8 +20,27 @@ REPEATS = 300  # labels taken in, one after another
 EXPLAINED = 100
 SOLVES = 5
 # the graph that "a new label in at most 2 % of a full solve" is asked of
-OTHER = dict(name="update", n_nodes=200_000, n_edges=800_000, n_classes=10, n_features=32, per_class=None)
-COLUMNS = ("times", "nodes", "edges", "who", "best", "median", "p99", "ratio", "touched", "changed", "memory_mb")
+OTHER: dict[str, Any] = {
+    "name": "update",
+    "n_nodes": 200_000,
+    "n_edges": 800_000,
+    "n_classes": 10,
+    "n_features": 32,
+    "per_class": None,
+}
+COLUMNS = (
+    "times",
+    "nodes",
+    "edges",
+    "who",
+    "best",
+    "median",
+    "p99",
+    "ratio",
+    "touched",
+    "changed",
+    "memory_mb",
+)
 
 
 def run(case: Case, repeats: int | None, say: Say) -> Report:
@@ -37,7 +56,7 @@ def run(case: Case, repeats: int | None, say: Say) -> Report:
         rows += [{"times": name, **row} for row in found]
     title = (
         f"a label that is new, residual at most {COARSE:g} sqrt(degree) on every node; ratio: median / a full solve; "
-        "touched, changed: nodes looked at, rows of F that moved, at most in 99 of 100; memory: what a call takes at most"
+        "touched, changed: nodes looked at, rows of F that moved, at most in 99 of 100; memory: of a call, at most"
     )
     report.tables.append(Table(title, COLUMNS, rows))
     of = {(row["times"], row["who"]): row for row in rows}
@@ -77,7 +96,9 @@ def on_case(case: Case, repeats: int, say: Say) -> list[dict[str, Any]]:
         touched.append(change.n_touched)
         changed.append(change.n_changed)
     for node in free[repeats : repeats + 20].tolist():
-        memory.append(memory_of(model, lambda node=node: model.update({node: int(case.y[node])}, tolerance=COARSE)))
+        memory.append(
+            memory_of(model, lambda node=node: model.update({node: int(case.y[node])}, tolerance=COARSE))
+        )
     say("explanations")
     asked, reached, taken = [], [], []
     for node in free[-EXPLAINED - 1 : -1].tolist():
@@ -91,7 +112,12 @@ def on_case(case: Case, repeats: int, say: Say) -> list[dict[str, Any]]:
     return [
         basics | {"who": "full solve", **times(solved, base)},
         basics
-        | {"who": "update, one label", **times(walls, base), "touched": most(touched), "changed": most(changed)}
+        | {
+            "who": "update, one label",
+            **times(walls, base),
+            "touched": most(touched),
+            "changed": most(changed),
+        }
         | {"memory_mb": max(memory) / 1e6},
         basics
         | {"who": "explain, one node", **times(asked, base), "touched": most(reached)}
@@ -135,9 +161,13 @@ def memory_of(model: Any, job: Any) -> float:
 
 def times(walls: list[float], base: float) -> dict[str, Any]:
     middle = float(np.median(walls))
-    return {"best": min(walls), "median": middle, "p99": float(np.quantile(walls, 0.99)), "ratio": middle / base}
+    return {
+        "best": min(walls),
+        "median": middle,
+        "p99": float(np.quantile(walls, 0.99)),
+        "ratio": middle / base,
+    }
 
 
 def most(counts: list[int]) -> int:
     return int(np.quantile(np.array(counts), 0.99))
-

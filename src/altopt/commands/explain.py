@@ -12,9 +12,7 @@ from altopt.commands.predict import model_folder
 def explain(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="Folder that fit wrote.")],
     nodes: Annotated[list[str], typer.Argument(metavar="NODE...", help="Ids of the nodes to explain.")],
-    against: Annotated[
-        str | None, typer.Option(help="A class: why the prediction and not this one.")
-    ] = None,
+    against: Annotated[str | None, typer.Option(help="A class: why the prediction and not this one.")] = None,
     top: Annotated[int, typer.Option(min=1, help="Entries of each list to show.")] = 10,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON line a node, no tables.")] = False,
 ) -> None:
@@ -68,7 +66,9 @@ def in_words(explanation: Any, contrast: Any, top: int) -> list[str]:
         ("features", explanation.feature_evidence[k]),
         (rest, explanation.tail[k]),
     ]
-    lines += [f"  {'from ' + what:<32}{amount:>9.4f}{share(amount, explanation.total)}" for what, amount in parts]
+    lines += [
+        f"  {'from ' + what:<32}{amount:>9.4f}{share(amount, explanation.total)}" for what, amount in parts
+    ]
     shown = explanation if contrast is None else contrast
     total = explanation.total if contrast is None else contrast.margin
     if contrast is not None:

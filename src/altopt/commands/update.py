@@ -27,9 +27,7 @@ def update(
     refresh: Annotated[
         bool, typer.Option("--refresh", help="Renew what the encoder says where edges changed.")
     ] = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would change; store nothing.")
-    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would change; store nothing.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON line, no table.")] = False,
 ) -> None:
     """Take in new labels, edges and nodes at once, and say whose label moved."""
@@ -48,7 +46,9 @@ def update(
     text = is_text(fitted.graph_.ids)
     asked: dict[str, Any] = {}
     if labels is not None:
-        asked["labels"] = list(zip(*(column.tolist() for column in tables.read_labels(labels, text_ids=text))))
+        asked["labels"] = list(
+            zip(*(column.tolist() for column in tables.read_labels(labels, text_ids=text)))
+        )
     if edges is not None:
         columns = tables.read_edges(edges, text_ids=text)
         asked["edges"] = list(zip(*(column.tolist() for column in columns.values())))
@@ -83,7 +83,11 @@ def in_words(change: Any, stored: Path | None) -> list[str]:
     if new:
         lines += [f"{len(new):,} new:", *(f"  {node}: {now}" for node, _, now in new[:50])]
         lines += [f"  and {len(new) - 50:,} more"] if len(new) > 50 else []
-    bound = "" if change.error_bound is None else f", F within {change.error_bound:.1e} sqrt(degree) of the solution"
+    bound = (
+        ""
+        if change.error_bound is None
+        else f", F within {change.error_bound:.1e} sqrt(degree) of the solution"
+    )
     lines.append(f"{change.n_changed:,} rows of F moved, {change.n_touched:,} nodes looked at{bound}.")
     lines.append("Nothing was stored." if stored is None else f"Wrote {stored}.")
     return lines

@@ -29,7 +29,9 @@ class LiveRows(NamedTuple):
         """Columns and weights of a node."""
         begin, end, n_base = int(self.begin[node]), int(self.end[node]), len(self.base)
         if begin >= n_base:
-            return self.extra[begin - n_base : end - n_base], self.extra_weights[begin - n_base : end - n_base]
+            return self.extra[begin - n_base : end - n_base], self.extra_weights[
+                begin - n_base : end - n_base
+            ]
         columns = self.base[begin:end]
         return columns, np.ones(len(columns)) if self.base_weights is None else self.base_weights[begin:end]
 
