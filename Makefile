@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 SOURCES := pyproject.toml constraints.txt CMakeLists.txt $(wildcard src/altopt/kernels/native/*)
 
-.PHONY: setup demo check test bench performance docs sanitize clean
+.PHONY: setup demo check test bench suggest performance docs sanitize clean
 
 setup: .make/dev
 
@@ -22,6 +22,10 @@ check: .make/dev
 
 bench: .make/dev
 	$(BIN)/python -m altopt.experiments.accuracy --out results/accuracy.jsonl --page docs/accuracy.md
+
+# whom to ask next, beside other ways of choosing; needs benchmark graphs
+suggest: .make/dev
+	$(BIN)/python -m altopt.experiments.suggest --out results/suggest.jsonl --page docs/suggest.md
 
 # every benchmark at every size beside every peer, and the page about them; takes hours
 performance: .make/bench

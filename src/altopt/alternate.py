@@ -35,6 +35,7 @@ class Solvers:
 
     rounds: Solver
     last: Solver
+    fixed_steps: bool = False  # whether F depends on where its update started
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,7 @@ class Best:
     F: Array
     P: Array
     learner: Learner  # as it was when it gave P
+    began: Array | None = None  # where its update of F started, where F depends on that
 
 
 @dataclass
@@ -92,6 +94,7 @@ class State:
     learner: Learner
     trace: list[Round] = field(default_factory=list)
     best: Best | None = None
+    began: Array | None = None
 
 
 @dataclass(frozen=True)
@@ -103,6 +106,7 @@ class Outcome:
     learner: Learner
     trace: list[Round]
     reason: str
+    began: Array | None = None  # where the last update of F started, where F depends on that
 
 
 def alternate(
@@ -125,6 +129,7 @@ def alternate(
         objective = problem.objective(state.P, state.w)
         state.F = state.start  # what is not needed any more makes room: here the former F, P before training
         give_back()
+        state.began = state.start if solvers.fixed_steps else None
         solution = (solvers.last if last else solvers.rounds).solve(objective, state.start)
         reading = pseudo_labels.read(solution.F)
         changed = float(np.mean(reading.label != state.label))
@@ -192,7 +197,7 @@ def validate(problem: Problem, state: State) -> float | None:
     nodes, classes = problem.validation
     accuracy = float(np.mean(state.F[nodes].argmax(axis=1) == classes))
     if state.best is None or accuracy > state.best.accuracy:
-        state.best = Best(state.n_done, accuracy, state.F, state.P, deepcopy(state.learner))
+        state.best = Best(state.n_done, accuracy, state.F, state.P, deepcopy(state.learner), state.began)
     return accuracy
 
 
@@ -233,9 +238,9 @@ def conclude(state: State, reason: str, settled: bool) -> Outcome:
         reason += moving if last > 0.01 else f"; {last:.2%} of the nodes changed their label in the last one"
     best = state.best
     if best is None:
-        return Outcome(state.F, state.P, state.learner, state.trace, reason + ".")
+        return Outcome(state.F, state.P, state.learner, state.trace, reason + ".", state.began)
     reason += f". Kept round {best.round}, the best on the validation labels ({best.accuracy:.2%})."
-    return Outcome(best.F, best.P, best.learner, state.trace, reason)
+    return Outcome(best.F, best.P, best.learner, state.trace, reason, best.began)
 
 
 def as_dicts(trace: list[Round]) -> list[dict[str, Any]]:

@@ -10,9 +10,12 @@ import typer
 from altopt.commands import datasets
 from altopt.commands.bench import bench
 from altopt.commands.demo import demo
+from altopt.commands.explain import explain
 from altopt.commands.fit import fit
 from altopt.commands.predict import predict
 from altopt.commands.report import report
+from altopt.commands.suggest import suggest
+from altopt.commands.update import update
 
 STOPPED = 130
 
@@ -26,6 +29,9 @@ app = typer.Typer(
 app.command()(demo)
 app.command()(fit)
 app.command()(predict)
+app.command()(explain)
+app.command()(update)
+app.command()(suggest)
 app.command()(report)
 app.command()(bench)
 app.add_typer(datasets.app, name="datasets")

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import _check_feature_names, check_is_fitted, validate_data
 
-from altopt import extension, store
+from altopt import changes, explain, extension, ledger, live, store, suggest, update
 from altopt.alternate import Problem, Round, Schedule, Solvers, State, alternate, as_dicts, warm_up
 from altopt.arrays import Array, certainty, working_dtype
 from altopt.door import UNKNOWN, read_X, read_y, require_finite
@@ -207,6 +207,7 @@ class AltOpt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self._alternate(material.problem(self.plan_, validation=judges), on_round, checkpoint, resume)
             self._judge_fit(judge)
         self.reached_ = ~empty_rows(X)
+        self.featureless_ = np.flatnonzero(~self.reached_)
         if not self.reached_.all():
             has_label = np.bincount(self.graph_.components, weights=self.labelled_) > 0
             self.reached_ |= has_label[self.graph_.components]
@@ -239,6 +240,7 @@ class AltOpt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.scores_, self.encoder_output_, self.encoder_ = outcome.F, outcome.P, outcome.learner
         self.trace_, self.outcome_ = as_dicts(outcome.trace), outcome.reason
         self.n_iter_ = len(self.trace_)
+        self.start_ = outcome.began
 
     def _judge(self, material: Material) -> Judge:
         def soften(F: Array, temperature: float) -> Array:
@@ -356,6 +358,92 @@ class AltOpt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
         return self.leave_one_out_.suspicious()
 
+    # reasons and change
+
+    _live: live.LiveSystem | None = None
+    _graph: Graph
+    _Y: Array | None
+
+    @property
+    def graph_(self) -> Graph:
+        """The graph, with all that updates changed in it."""
+        if self._live is not None:
+            self._graph = self._live.graph(self._graph)
+        return self._graph
+
+    @graph_.setter
+    def graph_(self, graph: Graph) -> None:
+        self._graph, self._live = graph, None
+
+    @property
+    def Y_(self) -> Array:
+        """One-hot rows, one for each labelled node."""
+        if self._Y is None:
+            assert self._live is not None  # which alone puts it off
+            codes = self._live.codes[self.labelled_]
+            self._Y = np.eye(len(self.classes_), dtype=self.scores_.dtype)[codes]
+        return self._Y
+
+    @Y_.setter
+    def Y_(self, Y: Array) -> None:
+        self._Y = Y
+
+    def explain(self, node: Any, *, tolerance: float | None = None) -> ledger.Explanation:
+        """The ledger of a node's prediction: which labels and whose features gave it its row of F.
+
+        The shares sum to that row of `scores_`; exact for the encoder output that was used and for F before the
+        softmax. Evidence is followed until less than `tolerance` sqrt(degree) of the node's weight is left anywhere;
+        what lies beyond is one entry with node None. The default follows all of it up to 20,000 nodes, and stops at
+        1e-5 on larger graphs, where a ledger has very many entries.
+        """
+        return self.explain_many([node], tolerance=tolerance)[0]
+
+    def explain_many(self, nodes: Any, *, tolerance: float | None = None) -> list[ledger.Explanation]:
+        """An explanation for each of several nodes."""
+        check_is_fitted(self)
+        return explain.explain(self, list(nodes), tolerance)
+
+    def update(
+        self,
+        labels: Any = None,
+        edges: Any = None,
+        nodes: Any = None,
+        features: Any = None,
+        refresh: bool = False,
+        *,
+        tolerance: float | None = None,
+    ) -> changes.Change:
+        """Take in new labels, edges and nodes without a refit; says whose labels moved.
+
+        labels : {node: label}, or a table with node and label; -1 or None withdraws a label.
+        edges : (source, target) or (source, target, weight), or a table of them; weight 0 removes an edge.
+        nodes, features : ids of new nodes and a row of features for each.
+        refresh : renew the diffused features and the encoder's output where edges changed. The encoder itself
+            stays as it is in any case; without refresh so does what it said of the known nodes.
+        tolerance : F is pushed on until ||r_k|| <= tolerance sqrt(degree) on every node, r = rhs - H F; the
+            result's `error_bound` certifies the distance to a solution from scratch. Default: 1e-9 up to
+            20,000 nodes, 1e-4 on larger graphs.
+
+        Wrong input is refused as a whole, and the model stays as it was. `scores_` and its kin change in place.
+        """
+        check_is_fitted(self)
+        return update.update(self, labels, edges, nodes, features, refresh, tolerance, store=True)
+
+    def what_if(self, labels: Any, *, tolerance: float | None = None) -> changes.Change:
+        """What `update` would do with these labels; nothing is stored."""
+        check_is_fitted(self)
+        return update.update(self, labels, None, None, None, False, tolerance, store=False)
+
+    def suggest(self, n: int = 10, *, among: Any = None) -> list[tuple[Any, float]]:
+        """Which unlabelled nodes are worth labelling next: [(node, expected gain)], best first.
+
+        The gain is the number of wrong labels that a node's label is expected to put right, given those before it;
+        picks are spread over the graph. `among` names the nodes that can be asked for; None: any. Both what is
+        picked from and what it is judged by are seeded samples on large graphs (see altopt.suggest).
+        """
+        check_is_fitted(self)
+        return suggest.suggest(self, n, among)
+
     def save(self, path: str | Path) -> None:
         """Store the fitted model in a folder, as safetensors and JSON; an earlier one there is replaced whole."""
         check_is_fitted(self)
@@ -393,10 +481,10 @@ class AltOpt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _solvers(self) -> Solvers:
         """Who updates F. In the rounds F only has to tell which nodes are how sure; the last one is to 1e-6."""
         if self.solver is not None:
-            return Solvers(self.solver, self.solver)
+            return Solvers(self.solver, self.solver, fixed_steps=not live.solves(self.solver))
         views = (self.feature_view, self.graph_view, self.label_view)
         if not all(getattr(view, "quadratic", True) for view in views):
-            return Solvers(JacobiSteps(n_steps=20), JacobiSteps(n_steps=200))
+            return Solvers(JacobiSteps(n_steps=20), JacobiSteps(n_steps=200), fixed_steps=True)
         if self.feature_weight > 0 and self.feature_view in (None, FeatureView):
             return Solvers(ChebyshevSteps(rtol=ROUGH), ChebyshevSteps(rtol=FINE))
         return Solvers(ConjugateGradient(rtol=ROUGH), ConjugateGradient(rtol=FINE))

@@ -186,6 +186,18 @@ class Graph:
             new.directed_adjacency = _settled(_moved(self.directed_adjacency, to, n))
         return new
 
+    def with_edges(self, adjacency: Any, directed: Any, ids: Array | None) -> "Graph":
+        """This graph with other edges, and maybe more nodes; what was dropped from it stays on record."""
+        new = copy.copy(self)
+        for stale in ("degrees", "components", "_rows"):
+            new.__dict__.pop(stale, None)
+        new.n_nodes, new.n_edges = adjacency.shape[0], adjacency.nnz // 2
+        new.ids = np.arange(new.n_nodes) if ids is None else ids
+        new.adjacency = _settled(adjacency)
+        new.directed_adjacency = None if directed is None else _settled(directed)
+        new.weighted = bool(np.any((new.adjacency if directed is None else new.directed_adjacency).data != 1))
+        return new
+
     def __repr__(self) -> str:
         said = [_counted(self.n_nodes, "node"), _counted(self.n_edges, "edge")]
         said += ["weighted" if self.weighted else "unweighted"]

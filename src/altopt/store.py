@@ -177,12 +177,14 @@ def digest(path: Path) -> str:
 # a fitted model
 
 ARRAYS = ("scores_", "encoder_output_", "confidence_", "reached_", "labelled_", "Y_")
+OPTIONAL = ("start_", "featureless_")  # arrays that some models have
 PLAIN = ("seed_", "temperature_", "choice_", "outcome_", "trace_", "n_iter_", "n_features_in_")
 
 
 def save(model: Any, path: Path) -> None:
     """Write the fitted model into the folder `path`."""
     arrays: dict[str, Array] = {name: getattr(model, name) for name in ARRAYS}
+    arrays |= {name: getattr(model, name) for name in OPTIONAL if getattr(model, name, None) is not None}
     arrays |= {f"inputs.{name}": value for name, value in model.inputs_.state().items()}
     arrays |= {f"encoder.{name}": value for name, value in model.encoder_.state().items()}
     head: dict[str, Any] = {"format": FORMAT, "kind": "model", "version": VERSION}
@@ -217,6 +219,8 @@ def rebuild(
     model: Any = cls(**settings)
     for name in ARRAYS:
         setattr(model, name, arrays[name])
+    for name in OPTIONAL:
+        setattr(model, name, arrays.get(name))
     for name in PLAIN:
         setattr(model, name, head["plain"][name])
     model.classes_ = decode_ids(head["classes"], arrays)
@@ -282,6 +286,7 @@ def save_checkpoint(path: Path, mark: str, state: State) -> None:
     if state.best is not None:
         head["best"] = {"round": state.best.round, "accuracy": state.best.accuracy}
         arrays |= {"best.F": state.best.F, "best.P": state.best.P}
+        arrays |= {} if state.best.began is None else {"best.began": state.best.began}
         arrays |= {f"best.learner.{name}": value for name, value in state.best.learner.state().items()}
     write_folder(path, head, arrays)
 
@@ -301,9 +306,8 @@ def load_checkpoint(path: Path, mark: str, learner: Learner) -> State | None:
 
         of_best = deepcopy(learner)
         of_best.restore(with_prefix(arrays, "best.learner."))
-        best = Best(
-            head["best"]["round"], head["best"]["accuracy"], arrays["best.F"], arrays["best.P"], of_best
-        )
+        of_round = (head["best"]["round"], head["best"]["accuracy"], arrays["best.F"], arrays["best.P"])
+        best = Best(*of_round, of_best, arrays.get("best.began"))
     learner.restore(with_prefix(arrays, "learner."))
     trace = [Round(**entry) for entry in head["trace"]]
     F, P, w, start, label = (arrays[name] for name in ("F", "P", "w", "start", "label"))

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
-from altopt.bench import encoder, fit, growth, machine, memory, propagate, sizes, solve
+from altopt.bench import encoder, fit, growth, machine, memory, propagate, sizes, solve, update
 from altopt.bench.clock import Say
 from altopt.bench.report import Report
 from altopt.errors import InputError
@@ -17,6 +17,7 @@ BENCHES: dict[str, Callable[[sizes.Case, int | None, Say], Report]] = {
     "fit": fit.run,
     "memory": memory.run,
     "growth": growth.run,
+    "update": update.run,
 }
 
 

@@ -28,6 +28,7 @@ TITLES = {
     "fit": "Whole fits",
     "memory": "Peak memory",
     "growth": "Growth",
+    "update": "Updates and explanations",
 }
 
 

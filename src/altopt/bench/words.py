@@ -30,6 +30,10 @@ HEADINGS = {
     "per_node_time": "time a node / 1x",
     "per_node_memory": "memory a node / 1x",
     "rounds": "rounds",
+    "p99": "99 of 100 within",
+    "touched": "touched",
+    "changed": "changed",
+    "memory_mb": "memory, MB",
 }
 LEFT = ("who", "note")
 
@@ -38,10 +42,10 @@ def cell(column: str, value: Any) -> str:
     """One cell, as people read it."""
     if value is None or value == "":
         return "" if column == "note" else "-"
-    if column in ("best", "median", "cpu", "many", "seconds"):
+    if column in ("best", "median", "p99", "cpu", "many", "seconds"):
         return duration(value)
-    if column in ("ratio", "peak_gb", "before_gb", "per_node_time", "per_node_memory"):
-        return f"{value:.2f}"
+    if column in ("ratio", "peak_gb", "before_gb", "per_node_time", "per_node_memory", "memory_mb"):
+        return f"{value:.2f}" if value >= 0.1 else f"{value:.2g}"
     if column == "error":
         return f"{value:.1e}"
     if column == "accuracy":

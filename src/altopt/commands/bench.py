@@ -10,7 +10,8 @@ import typer
 
 def bench(
     what: Annotated[
-        str, typer.Argument(metavar="WHAT", help="propagate, solve, encoder, fit, memory, growth or all.")
+        str,
+        typer.Argument(metavar="WHAT", help="propagate, solve, encoder, fit, memory, growth, update or all."),
     ],
     size: Annotated[str, typer.Option(help="Size of the generated graph; a wrong one lists them.")] = "arxiv",
     as_json: Annotated[bool, typer.Option("--json", help="One JSON line a benchmark, no tables.")] = False,

@@ -100,7 +100,10 @@ def soften(F: Array, temperature: float, *, of_shares: bool, keep: bool = True) 
     F = np.ascontiguousarray(F)
     kept = room(F.shape, F.dtype) if keep else None
     w, label = np.empty(len(F)), np.empty(len(F), dtype=np.int32)
-    native.soften(F, kept, w, label, temperature, of_shares, kernel_threads())
+    threads = (
+        kernel_threads() if F.size > 100_000 else 1
+    )  # a few rows are done before other threads have woken up
+    native.soften(F, kept, w, label, temperature, of_shares, threads)
     return Softened(np.empty((0, F.shape[1])) if kept is None else kept, w, label)
 
 

@@ -18,6 +18,7 @@
 namespace nb = nanobind;
 
 void define_dropout(nb::module_ &); // bind_dropout.cpp
+void define_push(nb::module_ &);    // bind_push.cpp
 
 namespace {
 
@@ -234,6 +235,7 @@ NB_MODULE(_native, m) {
     define_rows<float>(m);
     define_rows<double>(m);
     define_dropout(m);
+    define_push(m);
     m.def("surest_per_class", &surest_on);
     m.def("community_order", &order_on);
     m.def("renumber", &renumber_on, nb::arg("indptr"), nb::arg("indices"), nb::arg("weights").none(), nb::arg("order"),

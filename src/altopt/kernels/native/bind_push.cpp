@@ -1,0 +1,108 @@
+// The local push as a Python class; its arrays come out as copies.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+
+#include <cstring>
+#include <optional>
+#include <stdexcept>
+
+#include "push.hpp"
+
+namespace nb = nanobind;
+
+namespace {
+
+template <class T> using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class T> using Out = nb::ndarray<T, nb::c_contig, nb::device::cpu>;
+using Rows = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+void require(bool fine, const char *what) {
+    if (!fine)
+        throw std::invalid_argument(what);
+}
+
+void add(Push &push, Vector<std::int64_t> nodes, Rows rows) {
+    require(rows.shape(0) == nodes.shape(0) && std::int64_t(rows.shape(1)) == push.width(),
+            "push: as many rows as nodes, each of the width");
+    for (size_t k = 0; k < nodes.shape(0); ++k)
+        require(nodes.data()[k] >= 0 && nodes.data()[k] < 2147483647, "push: not a node");
+    for (size_t k = 0; k < nodes.shape(0); ++k)
+        push.add(std::int32_t(nodes.data()[k]), rows.data() + k * rows.shape(1));
+}
+
+// the arguments that make up a graph with replaceable rows, checked
+struct Graph {
+    Vector<std::int64_t> begin, end;
+    Vector<std::int32_t> base;
+    std::optional<Vector<double>> base_weights;
+    Vector<std::int32_t> extra;
+    Vector<double> extra_weights, scale, diagonal;
+    double coupling;
+
+    LiveRows rows(const Push &push) const {
+        const size_t n = begin.shape(0);
+        require(end.shape(0) == n && scale.shape(0) == n && diagonal.shape(0) == n &&
+                    extra.shape(0) == extra_weights.shape(0) &&
+                    (!base_weights || base_weights->shape(0) == base.shape(0)),
+                "push: the shapes of the graph do not fit together");
+        for (const std::int32_t node : push.nodes())
+            require(size_t(node) < n, "push: a node is not in the graph");
+        return {std::int64_t(n), begin.data(), end.data(), base.data(), base_weights ? base_weights->data() : nullptr,
+                std::int64_t(base.shape(0)), extra.data(), extra_weights.data(), scale.data(), diagonal.data(), coupling};
+    }
+};
+
+std::int64_t run(Push &push, const Graph &graph, double lowest) {
+    const LiveRows A = graph.rows(push);
+    nb::gil_scoped_release release;
+    return push.run(A, lowest);
+}
+
+void shift(Push &push, const Graph &graph, Vector<std::int64_t> nodes, Rows steps) {
+    require(steps.shape(0) == nodes.shape(0) && std::int64_t(steps.shape(1)) == push.width(),
+            "push: as many steps as nodes, each of the width");
+    const LiveRows A = graph.rows(push);
+    for (size_t k = 0; k < nodes.shape(0); ++k)
+        require(nodes.data()[k] >= 0 && nodes.data()[k] < A.n, "push: not a node");
+    for (size_t k = 0; k < nodes.shape(0); ++k)
+        push.shift(A, std::int32_t(nodes.data()[k]), steps.data() + k * steps.shape(1));
+}
+
+template <class T> void copy(const std::vector<T> &from, Out<T> out) {
+    require(out.size() == from.size(), "push: out has another size");
+    if (!from.empty())
+        std::memcpy(out.data(), from.data(), from.size() * sizeof(T));
+}
+
+} // namespace
+
+void define_push(nb::module_ &m) {
+    nb::class_<Graph>(m, "LiveRows")
+        .def(nb::init<Vector<std::int64_t>, Vector<std::int64_t>, Vector<std::int32_t>, std::optional<Vector<double>>,
+                      Vector<std::int32_t>, Vector<double>, Vector<double>, Vector<double>, double>(),
+             nb::arg("begin"), nb::arg("end"), nb::arg("base"), nb::arg("base_weights").none(), nb::arg("extra"),
+             nb::arg("extra_weights"), nb::arg("scale"), nb::arg("diagonal"), nb::arg("coupling"));
+    nb::class_<Push>(m, "Push")
+        .def(nb::init<std::int64_t>())
+        .def("__len__", &Push::size)
+        .def("bytes", &Push::bytes)
+        .def("add", &add)
+        .def("run", &run)
+        .def("shift", &shift)
+        .def("square_norm", &Push::square_norm)
+        .def("largest", [](const Push &p, Vector<double> scale) {
+            for (const std::int32_t node : p.nodes())
+                require(size_t(node) < scale.shape(0), "push: a node is not in the graph");
+            return p.largest(scale.data());
+        })
+        .def("draw_on", &Push::draw_on, nb::keep_alive<1, 2>())
+        .def("absorb", [](Push &p, const Push &other) {
+            require(other.width() == p.width(), "push: another width");
+            p.absorb(other);
+        })
+        .def("nodes", [](const Push &p, Out<std::int32_t> out) { copy(p.nodes(), out); })
+        .def("residual", [](const Push &p, Out<double> out) { copy(p.residual(), out); })
+        .def("moves", [](const Push &p, Out<double> out) { copy(p.moves(), out); })
+        .def("pushed", [](const Push &p, Out<std::uint8_t> out) { copy(p.pushed(), out); });
+}

@@ -1,0 +1,223 @@
+"""What an explanation holds: the evidence for a node's row of F, per class, and how to read it."""
+
+import heapq
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from altopt.arrays import Array
+from altopt.errors import InputError
+
+MOST_VISITED = 100_000  # nodes looked at for the strongest path
+
+
+@dataclass(frozen=True)
+class Parts:
+    """F_i = sum over nodes of weight * (features + label_weight * one-hot of code) + what the start left + tail."""
+
+    nodes: Array  # positions
+    weights: Array  # p: how much a unit of evidence at each node counts
+    features: Array  # rows of lambda1 P
+    codes: Array  # class of each one's label, -1 where it has none
+    label_weight: float
+    start: Array | None  # n x c: what K steps kept of each node's F where they began
+    unsettled: Array | None  # rho' F: evidence further away than the ledger was followed
+    error: float | None  # each weight is right within this
+    n_reached: int
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """Why one class and not another: what each piece of evidence gave the one more than the other."""
+
+    prediction: Any
+    other: Any
+    margin: float  # the difference of the two scores; the amounts sum to it
+    from_labels: list[tuple[Any, Any, float]]
+    from_features: list[tuple[Any, float]]
+
+    def record(self, most: int = 10) -> dict[str, Any]:
+        """In plain values, the `most` largest entries of each list, for JSON."""
+        return {
+            "other": plain(self.other),
+            "margin": self.margin,
+            "from_labels": [[plain(n), plain(c), amount] for n, c, amount in self.from_labels[:most]],
+            "from_features": [[plain(n), amount] for n, amount in self.from_features[:most]],
+        }
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """The ledger of one node's prediction; amounts in the predicted class's column of F, largest first.
+
+    They sum to `total`, which is `scores_` there. An entry with node None is the tail: evidence further away than the
+    ledger was followed, what the solver's tolerance left, and for a model that takes a fixed number of steps what
+    these kept of the F they began with (`from_start` says whose). Exact for the encoder output that was used, and for
+    F before the softmax.
+    """
+
+    place: int = field(repr=False)
+    name: Callable[[int], Any] = field(repr=False)
+    code: int = field(repr=False)
+    evidence: Array  # (n_classes,): the row of scores_
+    parts: Parts = field(repr=False)
+    classes: Array = field(repr=False)
+    hands_on: Callable[[int], tuple[Array, Array]] = field(repr=False)
+    own_share: float | None = field(repr=False)  # 1 / H_ii; None where walks do not add up to G
+
+    @property
+    def node(self) -> Any:
+        return self.name(self.place)
+
+    @property
+    def prediction(self) -> Any:
+        return self.classes[self.code]
+
+    @property
+    def total(self) -> float:
+        return float(self.evidence[self.code])
+
+    @cached_property
+    def label_evidence(self) -> Array:
+        """(n_classes,): what all labels gave."""
+        known = self.parts.codes >= 0
+        amounts = self.parts.label_weight * self.parts.weights[known]
+        return np.bincount(self.parts.codes[known], amounts, minlength=len(self.classes))
+
+    @cached_property
+    def feature_evidence(self) -> Array:
+        """(n_classes,): what all features gave."""
+        return np.asarray(self.parts.weights @ self.parts.features)
+
+    @cached_property
+    def tail(self) -> Array:
+        """(n_classes,): what is in no node's name."""
+        return np.asarray(self.evidence - self.label_evidence - self.feature_evidence)
+
+    @property
+    def error_bound(self) -> float | None:
+        """How far each node's weight may be off, for the parts that are listed; None where no bound is known."""
+        return self.parts.error
+
+    @cached_property
+    def from_labels(self) -> list[tuple[Any, Any, float]]:
+        """(node, class, amount) of each label for the predicted class."""
+        return self._labels(np.eye(len(self.classes))[self.code])
+
+    @cached_property
+    def from_features(self) -> list[tuple[Any, float]]:
+        """(node, amount) of each node's features for the predicted class; the tail, if any, last."""
+        return self._features(np.eye(len(self.classes))[self.code])
+
+    @cached_property
+    def from_start(self) -> list[tuple[Any, float]]:
+        """(node, amount): the tail of a model of K steps, by the nodes whose F the steps began with."""
+        if self.parts.start is None:
+            return []
+        amounts = self.parts.start[:, self.code]
+        return [(self.name(int(j)), float(amounts[j])) for j in order(amounts) if amounts[j]]
+
+    def against(self, other: Any) -> Contrast:
+        """Why the prediction and not `other`."""
+        found = np.flatnonzero(self.classes == other)
+        if not len(found):
+            listed = ", ".join(repr(c) for c in self.classes.tolist()[:10])
+            raise InputError(f"{other!r} is not among the classes. Name one of {listed}.")
+        if found[0] == self.code:
+            raise InputError(f"{other!r} is the prediction itself. Name another class to set against it.")
+        signs = np.eye(len(self.classes))[self.code] - np.eye(len(self.classes))[found[0]]
+        margin = float(self.evidence @ signs)
+        return Contrast(
+            self.prediction, self.classes[found[0]], margin, self._labels(signs), self._features(signs)
+        )
+
+    def _labels(self, signs: Array) -> list[tuple[Any, Any, float]]:
+        known = np.flatnonzero(self.parts.codes >= 0)
+        codes = self.parts.codes[known]
+        amounts = self.parts.label_weight * self.parts.weights[known] * signs[codes]
+        return [
+            (self.name(int(self.parts.nodes[known[k]])), self.classes[codes[k]], float(amounts[k]))
+            for k in order(amounts)
+            if amounts[k]
+        ]
+
+    def _features(self, signs: Array) -> list[tuple[Any, float]]:
+        amounts = self.parts.weights * (self.parts.features @ signs)
+        found: list[tuple[Any, float]] = [
+            (self.name(int(self.parts.nodes[k])), float(amounts[k])) for k in order(amounts) if amounts[k]
+        ]
+        tail = float(self.tail @ signs)
+        return [*found, (None, tail)] if tail else found
+
+    @cached_property
+    def path(self) -> tuple[list[Any], float | None]:
+        """The single path that carried most of another node's evidence here: its nodes, and the amount.
+
+        G_ij is a sum over all walks from j to i, each 1 / H_ii times the product of a_kl / H_ll along it. The amount
+        is that product times the evidence at j; None where G is no such sum (a fixed number of steps, the squared
+        Laplacian), and the path is then the one of strongest ties. ([], 0) where nothing came from elsewhere.
+        """
+        gives = dict(zip(self.parts.nodes.tolist(), self._own_evidence()))
+        most = max((abs(value) for node, value in gives.items() if node != self.place), default=0.0)
+        best, best_end, parent = 0.0, None, {self.place: self.place}
+        done: set[int] = set()
+        heap = [(-(self.own_share or 1.0), self.place, self.place)]
+        while heap and len(done) < MOST_VISITED:
+            weight, node, came_from = heapq.heappop(heap)
+            if -weight * most <= abs(best):
+                break
+            if node in done:
+                continue
+            done.add(node)
+            parent[node] = came_from
+            amount = -weight * gives.get(node, 0.0)
+            if node != self.place and abs(amount) > abs(best):
+                best, best_end = amount, node
+            columns, handed = self.hands_on(node)
+            for j, share in zip(columns.tolist(), handed.tolist()):
+                if j not in done and j in gives:
+                    heapq.heappush(heap, (weight * share, j, node))
+        walk = []
+        while best_end is not None:
+            walk.append(self.name(best_end))
+            best_end = None if best_end == self.place else parent[best_end]
+        return walk, float(best) if self.own_share is not None else None
+
+    def _own_evidence(self) -> list[float]:
+        """rhs_j in the predicted class."""
+        labels = self.parts.label_weight * (self.parts.codes == self.code)
+        evidence = self.parts.features[:, self.code] + labels
+        return [float(e) for e in evidence]
+
+    def record(self, most: int = 10) -> dict[str, Any]:
+        """Everything in plain values, the `most` largest entries of each list, for JSON."""
+        walk, amount = self.path
+        return {
+            "node": plain(self.node),
+            "prediction": plain(self.prediction),
+            "total": self.total,
+            "evidence": dict(zip(map(str, self.classes.tolist()), self.evidence.tolist())),
+            "labels": float(self.label_evidence[self.code]),
+            "features": float(self.feature_evidence[self.code]),
+            "tail": float(self.tail[self.code]),
+            "from_labels": [[plain(n), plain(c), amount] for n, c, amount in self.from_labels[:most]],
+            "from_features": [[plain(n), amount] for n, amount in self.from_features[:most] if n is not None],
+            "from_start": [[plain(n), amount] for n, amount in self.from_start[:most]],
+            "path": [plain(n) for n in walk],
+            "path_amount": amount,
+            "error_bound": self.error_bound,
+            "nodes_reached": self.parts.n_reached,
+        }
+
+
+def order(amounts: Array) -> list[int]:
+    """Largest first, whichever their sign; ties by place."""
+    return [int(k) for k in np.argsort(-np.abs(amounts), kind="stable")]
+
+
+def plain(value: Any) -> Any:
+    """A numpy scalar as Python's own."""
+    return value.item() if isinstance(value, np.generic) else value
