@@ -1,6 +1,6 @@
 """What the encoder reads: the diffused features X', plain or reduced to their leading directions."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
@@ -160,6 +160,12 @@ class ReducedInputs:
             1.0 / size if size > 0 else 1.0,
             self.row_exponent,
         )
+
+    def rescale(self, prepared: PreparedReduced) -> PreparedReduced:
+        """The same directions with their rows levelled as these settings say."""
+        centre, size = self._centre_and_size(prepared.Z, prepared.norm)
+        scale = 1.0 / size if size > 0 else 1.0
+        return replace(prepared, centre=centre, size=scale, row_exponent=self.row_exponent)
 
     def restore(self, state: dict[str, Array]) -> PreparedReduced:
         norm, size = state["scalars"].tolist()
