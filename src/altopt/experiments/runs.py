@@ -13,7 +13,7 @@ from altopt.arrays import Array
 from altopt.bench.child import peak_gb
 from altopt.bench.machine import describe
 from altopt.datasets import load
-from altopt.experiments.cells import INDUCTIVE, Cell, in_words, split_of
+from altopt.experiments.cells import INDUCTIVE, Cell, split_of
 from altopt.experiments.methods import Ground, Settings, find_method
 from altopt.experiments.records import Record
 from altopt.experiments.tuned import tuned_settings
@@ -47,7 +47,6 @@ class Run:
             "method": self.method,
             "dataset": self.cell.dataset,
             "rate": self.cell.rate,
-            "split": in_words(self.cell),
             "split_seed": self.split,
             "seed": self.seed,
             "changed": dict(self.change),
@@ -86,6 +85,7 @@ def judged(run: Run, settings: Settings, grounds: Grounds) -> Record:
     seconds = time.perf_counter() - began
     y = np.asarray(ground.dataset.y)
     return {
+        "split": split.how,
         "settings": fitted.settings,
         "validation_accuracy": accuracy(fitted.labels, y, split.validation),
         "test_accuracy": accuracy(fitted.labels, y, split.test),

@@ -15,7 +15,7 @@ import numpy as np
 
 from altopt.errors import InputError
 from altopt.experiments import tuned
-from altopt.experiments.cells import INDUCTIVE, TUNING_SPLITS, Cell, in_words, split_of
+from altopt.experiments.cells import INDUCTIVE, TUNING_SPLITS, Cell, split_of
 from altopt.experiments.methods import Ground, Method, Settings
 from altopt.experiments.records import Record, Records
 from altopt.experiments.runs import accuracy, made_on
@@ -66,7 +66,7 @@ def tune(
     entry = {
         "settings": winner,
         "validation_accuracy": round(mean(found.scores.values()), 6),
-        "chosen_on": in_words(cell),
+        "rate": cell.rate,
         "splits": sorted(found.scores),
         "trials": len(trials.by_settings),
     }
