@@ -86,7 +86,6 @@ def test_a_bad_table_is_one_line_and_exit_2(files, capsys, what):
         (["fit", "--paper", "Z"], "--paper"),
         (["nonsense"], "No such command 'nonsense'"),
         (["datasets", "nonsense"], "No such command 'nonsense'"),
-        (["datasets", "get", "cora", "--data", "nowhere"], "altopt does not download data yet"),
         (["datasets", "get", "kora"], "Did you mean Cora?"),
         (["predict"], "Missing argument 'MODEL'"),
         (["predict", "nowhere", "--features", "x.csv", "--out", "p.csv"], "nowhere is not a stored model"),

@@ -1,7 +1,9 @@
 """Data sets: the generated graph is what it says, names are forgiving, raw files are read as they are."""
 
 import os
+import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,8 +11,11 @@ import scipy.sparse as sp
 
 from altopt import datasets
 from altopt.datasets.communities import draw_blocks, draw_edges
-from altopt.datasets.raw import SOURCES, torch_geometric_io
+from altopt.datasets.raw import torch_geometric_io
+from altopt.datasets.sources import SOURCES
+from altopt.datasets.statistics import PAPER, statistics
 from altopt.errors import InputError
+from altopt.graph import Graph
 
 # nodes, undirected edges, features, classes, given splits
 EXPECTED = {
@@ -26,6 +31,7 @@ EXPECTED = {
     "chameleon-filtered": (890, 8854, 2325, 5, 10),
     "squirrel-filtered": (2223, 46998, 2089, 5, 10),
 }
+NOT_HERE = ["Reddit", "Flickr", "ogbn-arxiv", "ogbn-products"]  # tested on tiny files in test_raw_formats.py
 
 
 def test_digits_come_without_a_graph():
@@ -90,7 +96,9 @@ def test_missing_files_say_which_folder_was_looked_at(tmp_path, monkeypatch):
     assert str(tmp_path) in str(caught.value)
     monkeypatch.setenv("ALTOPT_DATA", str(tmp_path))
     assert datasets.data_folder() == tmp_path
-    assert datasets.available() == {"digits": True, "communities": True} | dict.fromkeys(EXPECTED, False)
+    assert datasets.available() == {"digits": True, "communities": True} | dict.fromkeys(
+        [*EXPECTED, *NOT_HERE], False
+    )
 
 
 def test_a_missing_reader_says_what_to_install(monkeypatch):
@@ -100,7 +108,7 @@ def test_a_missing_reader_says_what_to_install(monkeypatch):
 
 
 def test_every_source_is_expected():
-    assert [source.name for source in SOURCES] == list(EXPECTED)
+    assert [source.name for source in SOURCES] == [*EXPECTED, *NOT_HERE]
 
 
 def test_filtered_files_are_read_as_written(tmp_path):
@@ -140,6 +148,36 @@ def test_directed_text_files_are_read_by_node_number(tmp_path):
     assert data.splits is not None
     assert data.splits["train"].shape == (10, 3)
     assert data.splits["train"][1].tolist() == [False, True, False]
+
+
+def test_the_largest_component_is_what_is_left():
+    A = sp.coo_array((np.ones(4), ([0, 2, 3, 5], [1, 3, 4, 6])), shape=(7, 7))
+    masks = {
+        part: np.eye(7, dtype=bool)[[k, k + 3]] for k, part in enumerate(("train", "validation", "test"))
+    }
+    data = datasets.Dataset("d", np.arange(14).reshape(7, 2), np.arange(7), Graph(A + A.T), masks, "")
+    left = data.largest_component()
+    assert left.y.tolist() == [2, 3, 4]
+    assert left.X.tolist() == [[4, 5], [6, 7], [8, 9]]
+    assert left.graph.adjacency.toarray().tolist() == [[0, 1, 0], [1, 0, 1], [0, 1, 0]]
+    assert left.splits["test"].tolist() == [[True, False, False], [False, False, False]]
+    directed = replace(data, graph=Graph(A, directed=True)).largest_component().graph
+    assert directed.directed_adjacency.toarray().tolist() == [[0, 1, 0], [0, 0, 1], [0, 0, 0]]
+
+
+@pytest.mark.parametrize("name", [name for name in PAPER if name not in NOT_HERE])
+def test_sizes_are_those_of_the_papers_table(name):
+    if not os.environ.get("ALTOPT_DATA") or not datasets.available()[name]:
+        pytest.skip(f"the raw files of {name} are not under ALTOPT_DATA")
+    pytest.importorskip("torch_geometric")
+    found = datasets.load(name, largest_component=name in ("Computers", "Photo"))
+    assert statistics(found) == PAPER[name]
+
+
+@pytest.mark.parametrize("package", ["altopt", "altopt.datasets", "altopt.splits", "altopt.baselines"])
+def test_heavy_packages_are_loaded_when_they_are_wanted(package):
+    code = f"import sys, {package}; print([p for p in ('torch_geometric', 'ogb', 'networkx') if p in sys.modules])"
+    assert subprocess.check_output([sys.executable, "-c", code], text=True) == "[]\n"
 
 
 @pytest.mark.parametrize("name", EXPECTED)

@@ -1,4 +1,4 @@
-"""Which labels are shown, which choose and which judge: seeded random splits of the labelled nodes."""
+"""Which labels are shown, which choose and which judge: seeded random splits, and given ones."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from altopt.arrays import Array
+from altopt.datasets.dataset import Dataset
 from altopt.errors import InputError
 
 
@@ -16,6 +17,8 @@ class Split:
     train: Array
     validation: Array
     test: Array
+    how: str = ""  # the rule, in words
+    seed: int | None = None  # of a random split; of a given one its number
 
 
 def per_class(y: Any, n_train: int, n_validation: int = 500, n_test: int = 1000, *, seed: int) -> Split:
@@ -35,15 +38,41 @@ def per_class(y: Any, n_train: int, n_validation: int = 500, n_test: int = 1000,
                 "wanted. Lower n_train or leave that class out."
             )
         chosen.append(rng.choice(nodes, n_train, replace=False))
-    train = np.sort(np.concatenate(chosen))
-    rest = rng.permutation(np.setdiff1d(np.flatnonzero(known(y)), train, assume_unique=True))
+    train, rest = chosen_and_rest(y, chosen, rng)
     if len(rest) < n_validation + n_test:
         raise InputError(
             f"n_validation={n_validation} and n_test={n_test} need {n_validation + n_test:,} nodes, but "
             f"{len(rest):,} are left after training. Lower one of them."
         )
     validation, test = rest[:n_validation], rest[n_validation : n_validation + n_test]
-    return Split(train, np.sort(validation), np.sort(test))
+    how = f"{n_train} of each class, {n_validation} validation, {n_test} test"
+    return Split(train, np.sort(validation), np.sort(test), how, seed)
+
+
+def per_class_rest(y: Any, n_train: int = 20, n_validation: int = 30, *, seed: int) -> Split:
+    """`n_train` and `n_validation` random nodes of each class to train and to choose by, all others to judge.
+
+    >>> split = per_class_rest([0, 0, 0, 1, 1, 1], n_train=1, n_validation=1, seed=0)
+    >>> len(split.train), len(split.validation), len(split.test)
+    (2, 2, 2)
+    """
+    y = np.asarray(y)
+    rng = np.random.default_rng(seed)
+    train, validation = [], []
+    for label, nodes in nodes_by_class(y):
+        if len(nodes) <= n_train + n_validation:
+            raise InputError(
+                f"y has {len(nodes):,} nodes of class {label!r} but n_train={n_train} and "
+                f"n_validation={n_validation} of each class are wanted, and some to test. Lower one of them."
+            )
+        drawn = rng.permutation(nodes)
+        train.append(drawn[:n_train])
+        validation.append(drawn[n_train : n_train + n_validation])
+    shown, rest = chosen_and_rest(y, train, rng)
+    choosing = np.sort(np.concatenate(validation))
+    test = np.setdiff1d(rest, choosing, assume_unique=True)
+    how = f"{n_train} training and {n_validation} validation nodes of each class, the rest test"
+    return Split(shown, choosing, test, how, seed)
 
 
 def fraction(y: Any, share: float, *, seed: int) -> Split:
@@ -60,12 +89,36 @@ def fraction(y: Any, share: float, *, seed: int) -> Split:
     chosen = [
         rng.choice(nodes, max(1, round(share * len(nodes))), replace=False) for _, nodes in nodes_by_class(y)
     ]
-    train = np.sort(np.concatenate(chosen))
-    rest = rng.permutation(np.setdiff1d(np.flatnonzero(known(y)), train, assume_unique=True))
+    train, rest = chosen_and_rest(y, chosen, rng)
     if len(rest) < 2:
         raise InputError(f"share={share} leaves {len(rest)} nodes to judge by. Lower it.")
     half = len(rest) // 2
-    return Split(train, np.sort(rest[:half]), np.sort(rest[half:]))
+    how = f"{100 * share:g} % of each class, the rest half validation, half test"
+    return Split(train, np.sort(rest[:half]), np.sort(rest[half:]), how, seed)
+
+
+def given(dataset: Dataset, number: int = 0) -> Split:
+    """The split of that number which came with the data set: one for OGB and the inductive graphs, ten of geom-gcn."""
+    n_splits = 0 if dataset.splits is None else len(dataset.splits["train"])
+    if dataset.splits is None or not 0 <= number < n_splits:
+        raise InputError(
+            f"{dataset.name} comes with {n_splits} splits, so there is no number {number}. "
+            "Draw one with per_class, per_class_rest or fraction."
+            if not n_splits
+            else f"{dataset.name} comes with {n_splits} splits, 0 to {n_splits - 1}, but number {number} is wanted."
+        )
+    train, validation, test = (
+        np.flatnonzero(dataset.splits[part][number]) for part in ("train", "validation", "test")
+    )
+    return Split(train, validation, test, f"number {number} of {n_splits} that come with the data", number)
+
+
+def training_part(dataset: Dataset, split: Split) -> Dataset:
+    """What the inductive protocol shows to a fit: the training nodes alone, with the edges among them.
+
+    Row k is node `split.train[k]` of the whole; no feature, label or edge of any other node is left in it.
+    """
+    return dataset.only(split.train)
 
 
 def hide(y: Any, keep: Any) -> Array:
@@ -81,6 +134,12 @@ def hide(y: Any, keep: Any) -> Array:
     hidden = np.full(len(y), None if text else -1, dtype=object if text else y.dtype)
     hidden[keep] = y[keep]
     return hidden
+
+
+def chosen_and_rest(y: Array, chosen: list[Array], rng: np.random.Generator) -> tuple[Array, Array]:
+    """Those drawn, in order, and all others that have a label, in random order."""
+    train = np.sort(np.concatenate(chosen))
+    return train, rng.permutation(np.setdiff1d(np.flatnonzero(known(y)), train, assume_unique=True))
 
 
 def known(y: Array) -> Array:

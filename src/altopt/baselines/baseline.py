@@ -31,6 +31,7 @@ class Judges(NamedTuple):
 
     nodes: Array
     codes: Array
+    place: Place | None  # where they lie, if not where the training is
 
 
 @dataclass(kw_only=True, eq=False)
@@ -54,13 +55,18 @@ class Baseline(ABC):
         graph: Any,
         validation: tuple[Any, Any] | None = None,
         *,
+        validation_in: tuple[Any, Any] | None = None,
         seed: int = 0,
         until: Until | None = None,
     ) -> Self:
-        """`y` holds -1 where unknown; `until` is shown every epoch's labels and ends the training by saying True."""
+        """`y` holds -1 where unknown; `until` is shown every epoch's labels and ends the training by saying True.
+
+        Validation nodes are nodes of this graph, or of the one with the features in `validation_in=(X, graph)`: in
+        the inductive protocol the whole graph, of which training sees a part.
+        """
         X, graph = read_place(X, graph)
         self.classes_, codes = read_y(y, X.shape[0])
-        judges = None if validation is None else self._judges(validation)
+        judges = None if validation is None else self._judges(validation, validation_in)
         self.label_distributions_ = self._learn(Place(X, graph, codes), judges, seed, until)
         self.transduction_ = self.classes_[self.label_distributions_.argmax(axis=1)]
         return self
@@ -108,7 +114,7 @@ class Baseline(ABC):
         codes[known] = [number.get(label, UNKNOWN) for label in values[known].tolist()]
         return codes
 
-    def _judges(self, validation: tuple[Any, Any]) -> Judges:
+    def _judges(self, validation: tuple[Any, Any], lie_in: tuple[Any, Any] | None) -> Judges:
         nodes, labels = np.asarray(validation[0]), as_column(validation[1])
         nodes = np.flatnonzero(nodes) if nodes.dtype == bool else nodes
         if len(nodes) != len(labels) or not len(nodes):
@@ -116,7 +122,11 @@ class Baseline(ABC):
                 f"validation names {len(nodes):,} nodes and {len(labels):,} labels. Give one label for each node, "
                 "at least one, or validation=None."
             )
-        return Judges(nodes, self._codes(labels))
+        place = None
+        if lie_in is not None:
+            X, graph = read_place(*lie_in)
+            place = Place(X, graph, np.full(X.shape[0], UNKNOWN))
+        return Judges(nodes, self._codes(labels), place)
 
 
 def read_place(X: Any, graph: Any) -> tuple[Any, Graph]:

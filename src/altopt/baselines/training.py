@@ -87,7 +87,9 @@ class Network(Baseline):
         network = self.network_
         labelled = np.flatnonzero(codes != UNKNOWN)
         seen, targets = surroundings.of(labelled), torch.from_numpy(codes[labelled])
-        judged = None if judges is None else surroundings.of(judges.nodes)
+        judged = None
+        if judges is not None:
+            judged = (surroundings if judges.place is None else self.prepare(judges.place)).of(judges.nodes)
         optimizer = adam(network, self.learning_rate, self.weight_decay)
         best, kept, seconds, scores = Score(-1.0, 0.0), None, [], []
         lowest, progress = np.inf, 0

@@ -1,4 +1,4 @@
-"""altopt datasets: what can be loaded, what is on disk and where it is looked for."""
+"""altopt datasets: what can be loaded, what is on disk, where it is looked for, and how to get it."""
 
 from pathlib import Path
 from typing import Annotated
@@ -25,6 +25,10 @@ def show(data: Data = None) -> None:
     width = max(map(len, there))
     for name, found in there.items():
         typer.echo(f"{name:<{width}}  {'ready' if found else 'raw files not found'}")
+    if not all(there.values()):
+        typer.echo(
+            "altopt datasets get NAME fetches raw files; altopt datasets path says where they are looked for."
+        )
 
 
 @app.command()
@@ -37,16 +41,8 @@ def path(data: Data = None) -> None:
 
 @app.command()
 def get(name: Annotated[str, typer.Argument(metavar="NAME")], data: Data = None) -> None:
-    """Say where a data set's raw files belong: this version does not download."""
+    """Fetch a data set's raw files, unless they are there, through torch_geometric or ogb."""
     from altopt.datasets import load
-    from altopt.datasets.raw import SOURCES, data_folder
-    from altopt.errors import InputError
 
-    for source in SOURCES:
-        if source.name.lower() == name.lower().replace("_", "-") and source.missing(data_folder(data)):
-            raise InputError(
-                f"altopt does not download data yet. Put the raw files of {source.name} "
-                f"({', '.join(source.files)}) into {data_folder(data) / source.folder}."
-            )
-    found = load(name, data)
+    found = load(name, data, download=True)
     typer.echo(f"{found.name} is there: {found.X.shape[0]:,} nodes. {found.note}")

@@ -1,4 +1,4 @@
-"""Benchmark graphs, from raw files that lie in PyTorch Geometric's layout under one folder."""
+"""Benchmark graphs from raw files under one folder, in PyTorch Geometric's layout."""
 
 import os
 from collections.abc import Callable
@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from altopt.arrays import Array
 from altopt.datasets.dataset import Dataset
+from altopt.datasets.download import Origin, fetch
 from altopt.errors import InputError
 from altopt.graph import Graph
 
@@ -24,9 +25,18 @@ class Source:
     files: tuple[str, ...]
     read: Callable[["Source", Path], Dataset]
     note: str
+    origin: Origin
+    also: tuple[str, ...] = ()  # other folders in which people keep the same files
 
     def missing(self, root: Path) -> list[str]:
-        return [file for file in self.files if not (root / self.folder / file).is_file()]
+        """The files that are not there."""
+        place = self.place(root)
+        return [file for file in self.files if not (place / file).is_file()]
+
+    def place(self, root: Path) -> Path:
+        """The folder that holds the files, or should."""
+        places = [root / folder for folder in (self.folder, *self.also)]
+        return next((place for place in places if (place / self.files[0]).is_file()), places[0])
 
 
 def data_folder(data: str | Path | None = None) -> Path:
@@ -34,23 +44,26 @@ def data_folder(data: str | Path | None = None) -> Path:
     return Path(data or os.environ.get("ALTOPT_DATA") or "data").expanduser()
 
 
-def read(source: Source, data: str | Path | None = None) -> Dataset:
-    """The data set of `source`; nothing is written to disk."""
+def read(source: Source, data: str | Path | None = None, *, download: bool = False) -> Dataset:
+    """The data set of `source`; nothing is written to disk unless `download` is asked for and files are missing."""
     root = data_folder(data)
     missing = source.missing(root)
+    if missing and download:
+        fetch(source.name, source.origin, root, source.folder, source.files)
+        missing = source.missing(root)
     if missing:
         raise InputError(
             f"{source.name} needs {missing[0]} in {root / source.folder}, but it is not there. "
-            "Put the raw files there, or name the folder that holds them (the root above "
-            f"{source.folder}) in the environment variable ALTOPT_DATA."
+            f"Fetch it with: altopt datasets get {source.name}. Or put the raw files there, or name the folder that "
+            f"holds them (the root above {source.folder}) in the environment variable ALTOPT_DATA."
         )
-    return source.read(source, root / source.folder)
+    return source.read(source, source.place(root))
 
 
 def read_planetoid(source: Source, folder: Path) -> Dataset:
     data = torch_geometric_io().read_planetoid_data(str(folder), source.name)
-    masks = {"train": data.train_mask, "validation": data.val_mask, "test": data.test_mask}
-    splits = {part: mask.numpy()[None, :] for part, mask in masks.items()}
+    parts = {"train": data.train_mask, "validation": data.val_mask, "test": data.test_mask}
+    splits = {part: mask.numpy()[None, :] for part, mask in parts.items()}
     return from_data(source, data, splits)
 
 
@@ -69,10 +82,10 @@ def read_geom_gcn(source: Source, folder: Path) -> Dataset:
     ends = np.loadtxt(folder / source.files[1], dtype=np.int64, skiprows=1).T
     parts: dict[str, list[Array]] = {"train": [], "validation": [], "test": []}
     for file in source.files[2:]:
-        with np.load(folder / file) as masks:
+        with np.load(folder / file) as given:
             for part, key in zip(parts, ("train_mask", "val_mask", "test_mask")):
-                parts[part].append(masks[key].astype(bool))
-    splits = {part: np.stack(masks) for part, masks in parts.items()}
+                parts[part].append(given[key].astype(bool))
+    splits = {part: np.stack(one_each) for part, one_each in parts.items()}
     graph = Graph(adjacency(ends, len(y)), directed=True)
     return Dataset(source.name, sp.csr_array(X), y, graph, splits, source.note)
 
@@ -103,51 +116,16 @@ def from_data(source: Source, data: Any, splits: dict[str, Array] | None) -> Dat
     return Dataset(source.name, sp.csr_array(data.x.numpy()), y, graph, splits, source.note)
 
 
+def masks(n_nodes: int, **parts: Array) -> dict[str, Array]:
+    """A single split, from the node numbers of its parts."""
+    found = {part: np.zeros((1, n_nodes), dtype=bool) for part in parts}
+    for part, nodes in parts.items():
+        found[part][0, nodes] = True
+    return found
+
+
 def adjacency(ends: Array, n_nodes: int) -> sp.csr_array:
     """A_ij = 1 where an edge leads from i to j, however often it is named."""
-    A = sp.coo_array((np.ones(ends.shape[1]), tuple(ends)), shape=(n_nodes, n_nodes)).tocsr()
+    A = sp.coo_array((np.ones(ends.shape[1], np.float32), tuple(ends)), shape=(n_nodes, n_nodes)).tocsr()
     A.data[:] = 1.0
     return A
-
-
-def planetoid(name: str, note: str) -> Source:
-    parts = ("x", "tx", "allx", "y", "ty", "ally", "graph", "test.index")
-    files = tuple(f"ind.{name.lower()}.{part}" for part in parts)
-    note += " The files are pickles: take them from a source you trust."
-    return Source(name, f"planetoid/{name}/raw", files, read_planetoid, note)
-
-
-def wikipedia(name: str) -> Source:
-    tables = ("out1_node_feature_label.txt", "out1_graph_edges.txt")
-    files = tables + tuple(f"{name}_split_0.6_0.2_{i}.npz" for i in range(10))
-    note = (
-        "Wikipedia pages and their links, which have a direction. Holds duplicated nodes that leak from "
-        f"training to test: report {name}-filtered beside it."
-    )
-    return Source(name, f"wikipedia_network/{name}/geom_gcn/raw", files, read_geom_gcn, note)
-
-
-def filtered(name: str) -> Source:
-    note = f"{name} without its duplicated nodes."
-    folder = f"heterophilous/{name}_filtered/raw"
-    return Source(f"{name}-filtered", folder, (f"{name}_filtered.npz",), read_filtered, note)
-
-
-def npz(name: str, folder: str, file: str, note: str) -> Source:
-    note += " Features are 0/1; no split given."
-    return Source(name, f"{folder}/{name}/raw", (file,), read_npz, note)
-
-
-SOURCES = [
-    planetoid("Cora", "Machine learning papers and their citations."),
-    planetoid("CiteSeer", "Computing papers and their citations; 15 have no words and count as class 0."),
-    planetoid("PubMed", "Diabetes papers and their citations; TF-IDF words."),
-    npz("CS", "coauthor", "ms_academic_cs.npz", "Computer scientists who wrote papers together."),
-    npz("Physics", "coauthor", "ms_academic_phy.npz", "Physicists who wrote papers together."),
-    npz("Computers", "amazon", "amazon_electronics_computers.npz", "Computer goods bought together."),
-    npz("Photo", "amazon", "amazon_electronics_photo.npz", "Photo goods bought together."),
-    wikipedia("chameleon"),
-    wikipedia("squirrel"),
-    filtered("chameleon"),
-    filtered("squirrel"),
-]

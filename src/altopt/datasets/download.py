@@ -1,0 +1,107 @@
+"""Fetching raw files, when asked to, through the packages that publish them; whole or not at all."""
+
+import csv
+import shutil
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Protocol
+
+from altopt.errors import InputError
+
+
+class Origin(Protocol):
+    """Who publishes a data set."""
+
+    def fetch(self, root: Path) -> None:
+        """Put the raw files where they belong under `root`."""
+
+
+@dataclass(frozen=True)
+class FromGeometric:
+    """A data set class of PyTorch Geometric, which downloads when it is made."""
+
+    kind: str
+    folder: str
+    options: dict[str, Any] = field(default_factory=dict)
+
+    def fetch(self, root: Path) -> None:
+        datasets = package("torch_geometric.datasets", "torch_geometric", "graphs")
+        getattr(datasets, self.kind)(str(root / self.folder), **self.options)
+
+
+@dataclass(frozen=True)
+class FromOGB:
+    """A node property data set of ogb: its list of addresses, its download."""
+
+    name: str
+
+    def fetch(self, root: Path) -> None:
+        ogb = package("ogb.nodeproppred", "ogb", "ogb")
+        url = import_module("ogb.utils.url")
+        with (Path(ogb.__file__).parent / "master.csv").open(newline="") as file:
+            about = {row[""]: row[self.name] for row in csv.DictReader(file)}
+        archive = url.download_url(about["url"], str(root))
+        url.extract_zip(archive, str(root))
+        shutil.move(root / about["download_name"], root / self.name.replace("-", "_"))
+
+
+@dataclass(frozen=True)
+class FromAddress:
+    """A single file that no package carries."""
+
+    url: str
+    folder: str
+
+    def fetch(self, root: Path) -> None:
+        data = package("torch_geometric.data", "torch_geometric", "graphs")
+        data.download_url(self.url, str(root / self.folder))
+
+
+def package(module: str, name: str, extra: str) -> Any:
+    try:
+        return import_module(module)
+    except ImportError as cause:
+        raise InputError(
+            f"{name} is not installed, and this download goes through it. "
+            f"Install it with: pip install 'altopt[{extra}]'"
+        ) from cause
+
+
+def fetch(name: str, origin: Origin, root: Path, folder: str, files: tuple[str, ...]) -> None:
+    """Download beside, then move into `root / folder`: what was broken off leaves nothing behind."""
+    if not root.is_dir():
+        root.mkdir(parents=True)
+        try:
+            return fetch(name, origin, root, folder, files)
+        except InputError:
+            root.rmdir()
+            raise
+    with tempfile.TemporaryDirectory(prefix=".download-", dir=root) as beside:
+        attempt(lambda: origin.fetch(Path(beside)), name, root / folder, files)
+        lost = [file for file in files if not (Path(beside) / folder / file).is_file()]
+        if lost:
+            raise InputError(
+                f"The download of {name} did not bring {lost[0]}. {by_hand(name, root / folder, files)}"
+            )
+        for file in files:
+            (root / folder / file).parent.mkdir(parents=True, exist_ok=True)
+            shutil.move(Path(beside) / folder / file, root / folder / file)
+
+
+def attempt(job: Callable[[], None], name: str, place: Path, files: tuple[str, ...]) -> None:
+    try:
+        job()
+    except InputError:
+        raise
+    except Exception as cause:  # no network has many faces: each package and protocol raises its own
+        said = (str(cause) or type(cause).__name__).strip().splitlines()[0]
+        raise InputError(
+            f"{name} could not be downloaded ({said}). Is there a network? {by_hand(name, place, files)}"
+        ) from cause
+
+
+def by_hand(name: str, place: Path, files: tuple[str, ...]) -> str:
+    return f"Or put its raw files ({', '.join(files)}) into {place} yourself."
