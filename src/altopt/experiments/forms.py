@@ -113,7 +113,16 @@ class Form:
 STARTS: tuple[dict[str, Any], ...] = (
     asdict(Form()),
     asdict(Form(row_exponent=0.0, C=2.0, n_components=512)),
-    asdict(Form(encoder="mlp", row_exponent=1.0, n_pseudo=200, temperature=0.1, feature_weight=0.5, label_weight=5.0)),
+    asdict(
+        Form(
+            encoder="mlp",
+            row_exponent=1.0,
+            n_pseudo=200,
+            temperature=0.1,
+            feature_weight=0.5,
+            label_weight=5.0,
+        )
+    ),
 )
 
 

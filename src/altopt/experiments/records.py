@@ -57,7 +57,9 @@ class Records:
             path.open("ab").close()
             self._lock = os.open(path.with_name(f".{path.name}.lock"), os.O_RDWR | os.O_CREAT, 0o644)
         except OSError as cause:
-            raise InputError(f"--out {path} cannot be written: {cause.strerror}. Name another file.") from cause
+            raise InputError(
+                f"--out {path} cannot be written: {cause.strerror}. Name another file."
+            ) from cause
 
     def __enter__(self) -> "Records":
         self.refresh()

@@ -1,4 +1,4 @@
-"""The runner: works through a list, the first things first, and puts each on record; others may work on the same list."""
+"""The runner: works through a list, first things first, and puts each on record; others may share the list."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence

@@ -1,6 +1,7 @@
 """One run: a method on a split of a data set with a seed, and the line that goes on record about it."""
 
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -18,7 +19,13 @@ from altopt.experiments.methods import Ground, Settings, find_method
 from altopt.experiments.records import Record
 from altopt.experiments.tuned import tuned_settings
 
-BROKEN = (ArithmeticError, RuntimeError, ValueError, MemoryError, np.linalg.LinAlgError)  # one run, not the work
+BROKEN = (
+    ArithmeticError,
+    RuntimeError,
+    ValueError,
+    MemoryError,
+    np.linalg.LinAlgError,
+)  # one run, not the work
 Change = tuple[tuple[str, Any], ...]  # settings that differ from the tuned ones, by name
 
 
@@ -101,11 +108,8 @@ def accuracy(labels: Array, y: Array, nodes: Array) -> float:
 
 def forget_peak() -> None:
     """Let the system count this process's peak memory anew, where it can."""
-    path = Path("/proc/self/clear_refs")
-    try:
-        path.write_text("5")
-    except OSError:
-        pass
+    with suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5")
 
 
 @lru_cache(maxsize=1)

@@ -30,6 +30,7 @@ class Effort:
     n_finalists: int = 3
     n_final_splits: int = 4  # in all, the first ones included
     seconds: float = 1e9  # no new trial after this long
+    longest_fit: float = 1e9  # seconds; settings under which a fit takes longer are not chosen
 
 
 def tune(
@@ -55,13 +56,13 @@ def tune(
         if time.perf_counter() - began > effort.seconds and len(trials.by_settings) >= 4:
             break
         one_trial(study, space, trials, effort, say)
-    best = trials.ranking(1)[: effort.n_finalists]
+    best = trials.ranking(effort.n_splits, effort.longest_fit)[: effort.n_finalists]
     for settings in best:
         for split in TUNING_SPLITS[: effort.n_final_splits]:
             if time.perf_counter() - began < effort.seconds:
                 trials.score(settings, split)
     n_most = max(len(trials.by_settings[trials.canonical(s)].scores) for s in best)
-    winner = trials.ranking(n_most)[0]
+    winner = trials.ranking(n_most, effort.longest_fit)[0]
     found = trials.by_settings[trials.canonical(winner)]
     entry = {
         "settings": winner,
@@ -71,7 +72,8 @@ def tune(
         "trials": len(trials.by_settings),
     }
     tuned.write(method.name, name, entry)
-    say(f"{method.name} on {name}: {100 * entry['validation_accuracy']:.2f} % of validation labels with {winner}")
+    right = 100 * mean(found.scores.values())
+    say(f"{method.name} on {name}: {right:.2f} % of validation labels with {winner}")
     return entry
 
 
@@ -79,6 +81,7 @@ def tune(
 class Scores:
     settings: Settings
     scores: dict[int, float]  # validation accuracy by tuning split
+    seconds: float = 0.0  # of the quickest fit: others may have had to share the machine
 
 
 class Trials:
@@ -89,14 +92,16 @@ class Trials:
         self.by_settings: dict[str, Scores] = {}
         for line in records.lines:
             if (line["method"], line["name"]) == (method.name, name):
-                self._keep(line["settings"], line["split_seed"], line["validation_accuracy"])
+                self._keep(line["settings"], line["split_seed"], line["validation_accuracy"], line["seconds"])
 
     def canonical(self, settings: Settings) -> str:
         return repr(sorted(self.method.prune(settings).items()))
 
-    def _keep(self, settings: Settings, split: int, found: float) -> None:
+    def _keep(self, settings: Settings, split: int, found: float, seconds: float) -> None:
         settings = self.method.prune(settings)
-        self.by_settings.setdefault(self.canonical(settings), Scores(settings, {})).scores[split] = found
+        entry = self.by_settings.setdefault(self.canonical(settings), Scores(settings, {}, seconds))
+        entry.scores[split] = found
+        entry.seconds = min(entry.seconds, seconds)
 
     def score(self, settings: Settings, seed: int) -> float:
         """Validation accuracy on a tuning split; fitted if it is not on record."""
@@ -107,7 +112,7 @@ class Trials:
         data = self.ground.dataset
         split = split_of(data, self.cell.rate, seed)
         fit = self.method.fit_inductively if self.cell.rate == INDUCTIVE else self.method.fit
-        began = time.perf_counter()
+        began = time.process_time()
         try:
             fitted = fit(self.ground, split, settings, seed)
             found = accuracy(fitted.labels, np.asarray(data.y), split.validation)
@@ -115,6 +120,7 @@ class Trials:
             if isinstance(error, InputError):
                 raise
             found = 0.0
+        seconds = time.process_time() - began
         line = {
             "method": self.method.name,
             "name": self.name,
@@ -123,17 +129,17 @@ class Trials:
             "split_seed": seed,
             "settings": settings,
             "validation_accuracy": found,
-            "seconds": round(time.perf_counter() - began, 3),
+            "seconds": round(seconds, 3),
         }
         self.records.add(line | {"made": made_on()["made"]})
-        self._keep(settings, seed, found)
+        self._keep(settings, seed, found, seconds)
         return found
 
-    def ranking(self, n_splits: int) -> list[Settings]:
-        """Best first, by the mean over splits, of those that were fitted on at least so many; more splits first."""
-        most = max(len(entry.scores) for entry in self.by_settings.values())
-        wanted = min(n_splits, most) if n_splits > 1 else min(2, most)
-        fair = [entry for entry in self.by_settings.values() if len(entry.scores) >= wanted]
+    def ranking(self, n_splits: int, longest_fit: float) -> list[Settings]:
+        """Best first, by the mean over splits, of those fitted on at least so many splits and quickly enough."""
+        quick = [entry for entry in self.by_settings.values() if entry.seconds <= longest_fit]
+        most = max(len(entry.scores) for entry in quick)
+        fair = [entry for entry in quick if len(entry.scores) >= min(n_splits, most)]
         return [entry.settings for entry in sorted(fair, key=lambda entry: -mean(entry.scores.values()))]
 
 
@@ -188,13 +194,16 @@ def one_trial(
     for step, split in enumerate(TUNING_SPLITS[: effort.n_splits]):
         found.append(trials.score(trial.params, split))
         trial.report(mean(found), step)
-        if trial.should_prune():
+        slow = trials.by_settings[trials.canonical(trial.params)].seconds > effort.longest_fit
+        if trial.should_prune() or slow:
             study.tell(trial, state=optuna.trial.TrialState.PRUNED)
             break
     else:
         study.tell(trial, mean(found))
     number = len(trials.by_settings)
-    say(f"{trials.method.name} on {trials.name}, trial {number} of {effort.n_trials}: {100 * mean(found):.2f} %")
+    say(
+        f"{trials.method.name} on {trials.name}, trial {number} of {effort.n_trials}: {100 * mean(found):.2f} %"
+    )
 
 
 def n_points(space: dict[str, tuple[Any, ...]]) -> int:
