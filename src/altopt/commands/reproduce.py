@@ -12,7 +12,10 @@ def reproduce(
     what: Annotated[
         str,
         typer.Argument(
-            metavar="WHAT", help="A table or figure by name, tuning, or all; a wrong name lists them."
+            metavar="WHAT",
+            help="transductive, ablation, top-k, layers, best-epochs, epoch-time, efficiency, complexity, "
+            "layer-memory, heterophily, inductive, normalised, sensitivity, statistics or all; tuning chooses "
+            "the settings that are not chosen yet.",
         ),
     ],
     dataset: Annotated[str | None, typer.Option(help="Only this data set.")] = None,

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
+import pyarrow as pa
 import scipy.sparse as sp
 
 from altopt import AltOpt
@@ -132,14 +133,14 @@ class AltOptMethod:
         return Fitted(labels, settings, {})
 
 
-def edges_beyond(data: Dataset, train: Array, names: Array) -> dict[str, Array]:
+def edges_beyond(data: Dataset, train: Array, names: Array) -> Any:
     """The edges that a fit on the training nodes did not see, by the nodes' names."""
     graph: Any = data.graph
     A = sp.triu(graph.adjacency, k=1).tocoo()
     seen = np.zeros(len(names), dtype=bool)
     seen[train] = True
     new = ~(seen[A.row] & seen[A.col])
-    return {"source": names[A.row[new]], "target": names[A.col[new]]}
+    return pa.table({"source": names[A.row[new]], "target": names[A.col[new]]})
 
 
 def out_links(data: Dataset) -> Any:

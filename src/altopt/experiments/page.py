@@ -25,7 +25,8 @@ per class, from the search space of the paper's appendix. For ALT-OPT that space
 a fit takes more than a few seconds were left out. They are files in `src/altopt/experiments/settings`; every
 trial is in `results/tuning.jsonl`. In a run validation labels keep the best round or epoch and nothing else.
 `AltOpt()` is the library's default: no validation label, nothing tuned. Runs that differ only by their seed come out
-alike where ALT-OPT's encoder is linear: nothing in it is drawn at random.
+alike where ALT-OPT's encoder is linear: nothing in it is drawn at random. `not run` means that there was no time for
+it yet, unless a note says otherwise; the command under the heading runs it.
 """
 NOTES = Path(__file__).parent / "notes.json"
 

@@ -1,15 +1,18 @@
 """What `altopt reproduce` does: plans the work that was asked for, goes through it, and words the tables."""
 
 import re
+import time
 from collections.abc import Callable
 from pathlib import Path
+
+import numpy as np
 
 from altopt.datasets import available
 from altopt.errors import InputError
 from altopt.experiments import tuned
 from altopt.experiments.artefacts import ARTEFACTS
 from altopt.experiments.artefacts.artefact import NOT_RUN, Ask, Shelf, Shown, Table, Turn
-from altopt.experiments.cells import find_rate
+from altopt.experiments.cells import Cell, find_rate
 from altopt.experiments.methods import METHODS
 from altopt.experiments.page import as_table
 from altopt.experiments.records import Records
@@ -71,16 +74,14 @@ def results(
     wanted = planned(names, ask)
     if not wanted:
         raise InputError(
-            f"{', '.join(names)} has nothing on {ask.dataset or 'any data set'} at rate {ask.rate or 'any'}. "
-            "Leave --dataset or --rate out to see all of it."
+            f"{', '.join(names)} has nothing on {ask.dataset or 'any data set'}"
+            f"{'' if ask.rate is None else f' at label rate {ask.rate}'}. Leave --dataset or --rate out to see it all."
         )
     there = available(data)
-    lacking = {
-        work.cell.dataset for work in wanted if isinstance(work, Run) and not there.get(work.cell.dataset)
-    }
-    if lacking and ask.dataset in lacking:
-        Grounds(data)(ask.dataset)  # says which file is missing and where it belongs
-    wanted = [work for work in wanted if not (isinstance(work, Run) and work.cell.dataset in lacking)]
+    lacking = {work.reads for work in wanted if work.reads is not None and not there[work.reads]}
+    wanted = [work for work in wanted if work.reads not in lacking]
+    if lacking and not wanted:
+        Grounds(data)(min(lacking))  # says which file is missing and where it belongs
     with Records(out) as records:
         found = list(work_through(wanted, records, Grounds(data), budget, retry, hear))
     shelf = Shelf(found)
@@ -99,29 +100,23 @@ def results(
 
 
 def words(shown: Shown) -> str:
-    """A table in plain columns, without the rows of which nothing was run."""
+    """A table in plain columns, without the rows and columns of which nothing was run."""
     table = shown if isinstance(shown, Table) else as_table(shown)
-    rows = [
-        row
-        for row in table.rows
-        if any("±" in cell for cell in row[:-2]) or not any(NOT_RUN in cell for cell in row)
-    ]
-    if not rows:
+    lacks = np.array([[NOT_RUN in cell for cell in row] for row in table.rows], dtype=bool)
+    columns = [k for k in range(len(table.columns)) if len(lacks) and not lacks[:, k].all()]
+    telling = [k for k in columns if lacks[:, k].any()]  # run in some rows, not in others
+    rows = [row for row, lack in zip(table.rows, lacks) if not telling or not lack[telling].all()]
+    if not rows or len(columns) < 2:
         return ""
-    widths = [max(len(row[k]) for row in (table.columns, *rows)) for k in range(len(table.columns))]
-    lines = [
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip()
-        for row in (table.columns, *rows)
-    ]
-    return "\n".join([table.title, *lines, ""])
+    lines = [tuple(row[k] for k in columns) for row in (table.columns, *rows)]
+    widths = [max(map(len, column)) for column in zip(*lines)]
+    text = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip() for line in lines]
+    return "\n".join([table.title, *text, ""])
 
 
 def tuning(ask: Ask, out: Path, data: Path | None, budget: float, say: Callable[[str], None]) -> str:
     """Choose the settings that are not chosen yet, for all methods in all cells asked for."""
-    import time
-
-    from altopt.experiments.cells import Cell
-    from altopt.experiments.tuning import Effort, tune
+    from altopt.experiments.tuning import Effort, tune  # optuna is an extra
 
     began, grounds, n_done = time.monotonic(), Grounds(data), 0
     cells = dict.fromkeys(

@@ -2,19 +2,26 @@
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from altopt.experiments.records import Record, Records
-from altopt.experiments.runs import Grounds
+
+if TYPE_CHECKING:
+    from altopt.experiments.runs import Grounds
 
 
 class Work(Protocol):
     """Something that leaves one record."""
 
     @property
-    def key(self) -> str: ...
+    def key(self) -> str:
+        """What makes it this work and no other."""
 
-    def perform(self, grounds: Grounds) -> Record: ...
+    @property
+    def reads(self) -> str | None:
+        """The data set it needs, if it needs one."""
+
+    def perform(self, grounds: "Grounds") -> Record: ...
 
 
 Hear = Callable[[int, int, Record, float], None]  # done, planned, the record, seconds left (a guess)
@@ -23,7 +30,7 @@ Hear = Callable[[int, int, Record, float], None]  # done, planned, the record, s
 def work_through(
     wanted: Sequence[Work],
     records: Records,
-    grounds: Grounds,
+    grounds: "Grounds",
     budget: float = float("inf"),
     retry: bool = False,
     hear: Hear = lambda done, planned, record, left: None,

@@ -1,6 +1,7 @@
 """One run: a method on a split of a data set with a seed, and the line that goes on record about it."""
 
 import time
+import warnings
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -45,6 +46,10 @@ class Run:
         changed = "".join(f", {name}={value}" for name, value in self.change)
         return f"{self.method}{changed}, {self.cell}, split {self.split}, seed {self.seed}"
 
+    @property
+    def reads(self) -> str:
+        return self.cell.dataset
+
     def perform(self, grounds: "Grounds") -> Record:
         """Fit, judge, and say all that is needed to do it again; a fit that breaks is a record too."""
         method, began = find_method(self.method), time.perf_counter()
@@ -88,7 +93,9 @@ def judged(run: Run, settings: Settings, grounds: Grounds) -> Record:
     fit = method.fit_inductively if run.cell.rate == INDUCTIVE else method.fit
     forget_peak()
     began = time.perf_counter()
-    fitted = fit(ground, split, settings | dict(run.change), run.seed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # libraries warn of what is to come, not of this run
+        fitted = fit(ground, split, settings | dict(run.change), run.seed)
     seconds = time.perf_counter() - began
     y = np.asarray(ground.dataset.y)
     return {

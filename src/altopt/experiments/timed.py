@@ -31,6 +31,10 @@ class Cost:
     def key(self) -> str:
         return f"cost, {self.method}, {self.size} size"
 
+    @property
+    def reads(self) -> None:
+        return None
+
     def perform(self, grounds: Grounds) -> Record:
         line: Record = {
             "key": self.key,
@@ -62,6 +66,10 @@ class LayerMemory:
     def key(self) -> str:
         return f"memory, {self.method}, {self.size} size, K={self.n_steps}"
 
+    @property
+    def reads(self) -> None:
+        return None
+
     def perform(self, grounds: Grounds) -> Record:
         line: Record = {"key": self.key, "method": self.method, "size": self.size, "n_steps": self.n_steps}
         try:
@@ -85,6 +93,10 @@ class EpochTime:
     @property
     def key(self) -> str:
         return f"epoch, {self.method}, {self.cell}"
+
+    @property
+    def reads(self) -> str:
+        return self.cell.dataset
 
     def perform(self, grounds: Grounds) -> Record:
         data = grounds(self.cell.dataset).dataset

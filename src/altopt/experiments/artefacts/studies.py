@@ -145,6 +145,10 @@ class SurestNodes:
     def key(self) -> str:
         return f"surest nodes, {self.cell}, split {self.split}"
 
+    @property
+    def reads(self) -> str:
+        return self.cell.dataset
+
     def perform(self, grounds: Grounds) -> Record:
         ground, method = grounds(self.cell.dataset), METHODS["ALT-OPT"]
         data, y = ground.dataset, np.asarray(ground.dataset.y)
@@ -190,17 +194,9 @@ def show_top(shelf: Shelf) -> list[Shown]:
         if (line := shelf.get(SurestNodes(Cell("Cora", "20"), k).key)) is not None
     ]
     series = []
-    for method in ("ALT-OPT", "LP"):
-        values = np.array([line["right"][method] for line in found]).reshape(len(found), -1)
-        if len(found):
-            series.append(
-                Series(
-                    method,
-                    list(TOPS),
-                    (100 * values.mean(axis=0)).tolist(),
-                    (100 * values.std(axis=0)).tolist(),
-                )
-            )
+    for method in ("ALT-OPT", "LP") if found else ():
+        values = 100 * np.array([line["right"][method] for line in found])
+        series.append(Series(method, list(TOPS), values.mean(axis=0).tolist(), values.std(axis=0).tolist()))
     title = f"Cora, 20 labels per class, {len(found)} splits, after the first update of F"
     return [Chart(title, "K, surest nodes of each class", "right, %", series, published.notes("top-k"))]
 
