@@ -63,12 +63,15 @@ def sgc(case: Case, n_steps: int = 2) -> Callable[[], object]:
     return epoch(case, linear.parameters(), lambda: linear(X))
 
 
-def mlp(case: Case) -> Callable[[], object]:
-    """The encoder by itself, on the labelled rows: it never sees the graph."""
+def mlp(case: Case, n_hops: int = 0) -> Callable[[], object]:
+    """The encoder by itself, on the labelled rows; they may have been propagated before, and then this is SGC's way."""
     import torch
 
+    X = torch.from_numpy(case.dense_X())
+    for _ in range(n_hops):
+        X = torch_csr(case) @ X
     torch.manual_seed(SEED)
-    network, rows = perceptron(case), torch.from_numpy(case.dense_X()[case.train])
+    network, rows = perceptron(case), X[case.train]
     return epoch(case, network.parameters(), lambda: network(rows), all_rows=False)
 
 
