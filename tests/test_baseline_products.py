@@ -7,11 +7,13 @@ import torch
 from numpy.testing import assert_allclose
 
 from altopt.arrays import shares
-from altopt.baselines import APPNP, GAT, GCN, LP, SGC, SIGN, CorrectAndSmooth
+from altopt.baselines import APPNP, GAT, GCN, LP, PTA, SGC, SIGN, CorrectAndSmooth, PPRGo
+from altopt.baselines.attention import Attended, Pattern, attend
 from altopt.baselines.baseline import Place, one_hot
+from altopt.baselines.pprgo import nearest, page_rank
 from altopt.baselines.products import Features, Propagation
 from altopt.graph import Graph
-from altopt.kernels.dropout import Masks
+from altopt.kernels.dropout import Masks, dropout
 from altopt.splits import hide
 from problems import random_adjacency
 
@@ -155,6 +157,48 @@ def test_gat_is_gatconvs(place):
     agree(model, layers[1](H, ends))
 
 
+def test_attention_has_gatconvs_gradients(place):
+    pattern, layer = Pattern(place.graph.adjacency), nn.GATConv(D, 4, 3, add_self_loops=False)
+    X, chosen = dense(place), torch.randn(N, 12)
+    found = []
+    for score in (
+        lambda: layer(X, pattern.edge_index()),
+        lambda: attend(layer, layer.lin(X), pattern, 0.0, Masks(0)),
+    ):
+        layer.zero_grad()
+        out = score()
+        (out * chosen).sum().backward()
+        found.append([out.detach(), *(parameter.grad.clone() for parameter in layer.parameters())])
+    for theirs, ours in zip(*found):
+        assert_allclose(ours, theirs, atol=1e-4)
+
+
+def test_attention_with_dropout_is_the_dense_one_with_the_same_mask(place):
+    pattern, rate = Pattern(place.graph.adjacency), 0.4
+    there = torch.zeros(N, N, dtype=torch.bool)
+    there[pattern.rows, pattern.columns] = True
+    mask = torch.zeros(N, N, 2)
+    mask[pattern.rows, pattern.columns] = dropout(torch.ones(len(pattern.rows), 2), rate, Masks(7))
+
+    def by_hand(H, s, t):
+        e = torch.nn.functional.leaky_relu(s[None] + t[:, None], 0.2)
+        a = torch.softmax(e.masked_fill(~there[:, :, None], -torch.inf), dim=1) * mask
+        return torch.einsum("ijh,jhw->ihw", a, H)
+
+    def ours(H, s, t):
+        return Attended.apply(H, s, t, pattern, rate, Masks(7))
+
+    given, chosen = [torch.randn(N, 2, 3), torch.randn(N, 2), torch.randn(N, 2)], torch.randn(N, 2, 3)
+    found = []
+    for score in (by_hand, ours):
+        leaves = [part.clone().requires_grad_() for part in given]
+        out = score(*leaves)
+        (out * chosen).sum().backward()
+        found.append([out.detach(), *(leaf.grad for leaf in leaves)])
+    for theirs, mine in zip(*found):
+        assert_allclose(mine, theirs, atol=1e-4)
+
+
 def test_lp_is_label_propagation(place):
     model = LP(alpha=0.7, n_steps=4).fit(place.X, place.codes, place.graph)
     from torch_geometric.nn.conv.gcn_conv import gcn_norm
@@ -183,3 +227,58 @@ def test_correct_and_smooth_is_torch_geometrics_on_training_labels_alone(place, 
     corrected = process.correct(P, known[1], known[0], ends, weights)
     theirs = process.smooth(corrected, known[1], known[0], ends, weights)
     assert_allclose(model.label_distributions_, shares(theirs.numpy()), atol=1e-4)
+
+
+def test_page_rank_is_the_inverse_and_its_nearest_are_the_largest(place):
+    A, restart = place.graph.adjacency.toarray(), 0.3
+    degrees = A.sum(axis=1, keepdims=True)
+    truth = restart * np.linalg.inv(np.eye(N) - (1 - restart) * A / np.where(degrees > 0, degrees, 1))
+    nodes = np.array([5, 0, N - 1])
+    found = page_rank(place.graph.adjacency, nodes, restart, tolerance=1e-9)
+    assert_allclose(found.toarray(), truth[nodes], atol=1e-6)
+    rough = page_rank(place.graph.adjacency, nodes, restart, tolerance=1e-3)
+    assert (rough.toarray() <= truth[nodes] + 1e-9).all()
+    kept = nearest(found, 4).toarray()
+    assert (np.count_nonzero(kept, axis=1) == [4, 4, 1]).all()
+    assert_allclose(np.sort(kept[0])[-4:], np.sort(truth[5])[-4:], atol=1e-6)
+
+
+def test_pprgo_answers_by_power_iteration(place):
+    model = trained(PPRGo, place, restart=0.3, n_steps=5)
+    with torch.no_grad():
+        H = model.network_.perceptron(Features(place.X)).numpy()
+    A = place.graph.adjacency.toarray()
+    degrees = A.sum(axis=1, keepdims=True)
+    Z = H
+    for _ in range(5):
+        Z = 0.7 * (A / np.where(degrees > 0, degrees, 1)) @ Z + 0.3 * H
+    agree(model, torch.from_numpy(Z))
+
+
+def test_pta_learns_propagated_labels_and_spreads_its_answers(place):
+    model = trained(PTA, place, n_steps=4, restart=0.2)
+    ends, weights = Propagation(place.graph.adjacency).edge_index()
+    matrix = torch.zeros(N, N).index_put_(tuple(ends), weights)
+
+    def spread(S):
+        Z = S
+        for _ in range(4):
+            Z = 0.8 * matrix @ Z + 0.2 * S
+        return Z
+
+    nodes, targets = model.lesson(place)
+    soft = spread(torch.from_numpy(one_hot(place.codes, C)))
+    assert_allclose(targets, soft[nodes], atol=1e-6)
+    assert soft.sum(dim=1).numpy()[np.setdiff1d(np.arange(N), nodes)].sum() == 0
+    with torch.no_grad():
+        P = torch.softmax(model.network_.perceptron(Features(place.X)), dim=1)
+    assert_allclose(model.label_distributions_, shares(spread(P).numpy()), atol=1e-5)
+
+
+def test_ptas_loss_weighs_by_agreement_without_learning_through_it():
+    logits, targets = torch.randn(6, C, requires_grad=True), torch.rand(6, C)
+    epoch, model = 50, PTA()
+    model.loss(logits, targets, epoch).backward()
+    P = torch.softmax(logits.detach(), dim=1)
+    weight = targets * P ** np.log(1 + epoch / 100) / targets.sum()
+    assert_allclose(logits.grad, weight.sum(1, keepdim=True) * P - weight, atol=1e-6)

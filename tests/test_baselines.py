@@ -9,7 +9,7 @@ import torch
 from numpy.testing import assert_allclose, assert_array_equal
 
 from altopt import InputError
-from altopt.baselines import BASELINES, Baseline
+from altopt.baselines import BASELINES, HETEROPHILY, Baseline
 from altopt.baselines.training import Network
 from altopt.datasets import communities
 from altopt.splits import fraction, hide, per_class
@@ -17,10 +17,15 @@ from altopt.splits import fraction, hide, per_class
 pytest.importorskip("torch_geometric")
 
 EPOCHS = 30
+ALL = BASELINES | HETEROPHILY
+
+
+# steps that reach all of a small dense graph leave little but the largest class: there these hold on to their start
+HOLDING = {"LP": {"alpha": 0.5}, "PTA": {"restart": 0.5}}
 
 
 def quick(method: str, **settings) -> Baseline:
-    kind = BASELINES[method]
+    kind, settings = ALL[method], HOLDING.get(method, {}) | settings
     if issubclass(kind, Network):
         settings = {
             "n_epochs": EPOCHS,
@@ -32,12 +37,12 @@ def quick(method: str, **settings) -> Baseline:
     return kind(**settings)
 
 
-@pytest.fixture(params=BASELINES)
+@pytest.fixture(params=ALL)
 def method(request):
     return request.param
 
 
-@pytest.fixture(params=[method for method, kind in BASELINES.items() if issubclass(kind, Network)])
+@pytest.fixture(params=[method for method, kind in ALL.items() if issubclass(kind, Network)])
 def network(request):
     return request.param
 
@@ -57,6 +62,11 @@ def fitted(method, easy, *, validation=True, seed=0, **settings):
     X, y, A, split = easy
     judges = (split.validation, y[split.validation]) if validation else None
     return quick(method, **settings).fit(X, hide(y, split.train), A, judges, seed=seed)
+
+
+def balanced(labels, y, nodes):
+    """The mean over the three classes of the share that is right: a third by chance or by the largest class alone."""
+    return np.mean([np.mean(labels[nodes][y[nodes] == k] == k) for k in range(3)])
 
 
 def test_every_node_gets_a_distribution(method, easy):
@@ -83,8 +93,7 @@ def test_torchs_own_random_numbers_are_left_alone(network, easy):
 def test_better_than_the_largest_class(method, easy):
     _, y, _, split = easy
     model = fitted(method, easy)
-    majority = np.bincount(y[split.test]).max() / len(split.test)
-    assert np.mean(model.transduction_[split.test] == y[split.test]) > majority + 0.15
+    assert balanced(model.transduction_, y, split.test) > 0.55
 
 
 def test_validation_labels_choose_the_epoch_and_nothing_else(network, easy):
@@ -121,11 +130,14 @@ def test_apply_carries_over_to_a_larger_graph(method, easy):
     split = fraction(y, 0.6, seed=0)
     part = np.sort(split.train)
     judges = (split.validation, y[split.validation])
+    if not ALL[method].carries_over:
+        with pytest.raises(InputError, match=r"cannot be applied to one of 400"):
+            quick(method).fit(X[part], y[part], A[part][:, part]).apply(X, A)
+        return
     model = quick(method).fit(X[part], y[part], A[part][:, part], judges, validation_in=(X, A))
     found = model.apply(X, A, hide(y, split.train))
     assert found.shape == (400, 3)
-    right = np.mean(model.classes_[found.argmax(axis=1)][split.test] == y[split.test])
-    assert right > np.bincount(y[split.test]).max() / len(split.test) + 0.15
+    assert balanced(model.classes_[found.argmax(axis=1)], y, split.test) > 0.55
 
 
 def test_renumbering_nodes_renumbers_the_answer(method, easy):
@@ -133,7 +145,10 @@ def test_renumbering_nodes_renumbers_the_answer(method, easy):
     X, y, A, split = easy
     order = np.random.default_rng(0).permutation(400)
     shown = hide(y, split.train)
-    settings = {"dropout": 0.0, "n_epochs": 5} if issubclass(BASELINES[method], Network) else {}
+    if not ALL[method].carries_over:
+        pytest.skip(f"{method} has weights for places")
+    settings = {"dropout": 0.0, "n_epochs": 5} if issubclass(ALL[method], Network) else {}
+    settings |= {"late_dropout": 0.0} if method == "GPR-GNN" else {}
     first = quick(method, **settings).fit(X, shown, A)
     second = quick(method, **settings).fit(X[order], shown[order], A[order][:, order])
     assert_allclose(second.label_distributions_, first.label_distributions_[order], atol=2e-3)
@@ -172,7 +187,7 @@ def test_patience_ends_the_training(network, easy):
 
 
 def test_the_search_space_holds_settings_and_none_other(method):
-    kind = BASELINES[method]
+    kind = ALL[method]
     assert kind.method == method
     for inductive in (False, True):
         space = kind.search_space(inductive=inductive)

@@ -79,8 +79,9 @@ def test_the_committed_settings_are_from_the_search_space():
 
 @pytest.mark.parametrize("method", [m for m in methods.ALL if m.tuned_by is not None], ids=lambda m: m.name)
 def test_the_committed_settings_make_models(method):
-    for entry in tuned.read(tuned.file_of(method.name)).values():
-        assert not set(entry["splits"]) & set(range(10)), "chosen on splits that are reported"
+    for name, entry in tuned.read(tuned.file_of(method.name)).items():
+        if not name.endswith("given"):
+            assert set(entry["splits"]) <= set(TUNING_SPLITS), "chosen on splits that are reported"
         if isinstance(method, methods.AltOptMethod):
             forms.form(entry["settings"]).model(0)
         else:

@@ -44,9 +44,8 @@ class Baseline(ABC):
     """
 
     method: ClassVar[str]  # its name in the paper
-    reads_labels: ClassVar[bool] = (
-        False  # whether `apply` needs the labels known in the graph it is applied to
-    )
+    carries_over: ClassVar[bool] = True  # whether what it learned can be applied to another graph
+    reads_labels: ClassVar[bool] = False  # whether `apply` needs the labels known there
 
     def fit(
         self,
@@ -82,6 +81,11 @@ class Baseline(ABC):
             raise InputError(
                 f"{self.method} propagates labels, but none is known in the graph that it is applied to. "
                 "Pass y= with the training labels of that graph, -1 elsewhere."
+            )
+        if not self.carries_over and X.shape[0] != len(self.transduction_):
+            raise InputError(
+                f"{self.method} learns weights for every node of its graph, which has {len(self.transduction_):,}, and "
+                f"cannot be applied to one of {X.shape[0]:,}. Take a method that carries over, such as GCN."
             )
         return self._score(Place(X, graph, codes))
 

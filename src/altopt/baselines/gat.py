@@ -4,14 +4,16 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import torch
-from torch.nn.functional import dropout, elu
+from torch.nn.functional import elu
 
+from altopt.baselines.attention import Pattern, attend
 from altopt.baselines.baseline import Place
 from altopt.baselines.geometric import FirstLinear, layers
-from altopt.baselines.surroundings import Seen, WholeGraph, whole_graph
+from altopt.baselines.products import Features
+from altopt.baselines.surroundings import Seen, WholeGraph
 from altopt.baselines.training import Network
 from altopt.errors import InputError
-from altopt.kernels.dropout import Masks
+from altopt.kernels.dropout import Masks, dropout
 
 
 @dataclass(kw_only=True, eq=False)
@@ -23,7 +25,7 @@ class GAT(Network):
     heads: int = 8
 
     def prepare(self, place: Place) -> WholeGraph:
-        return whole_graph(place, self.scale_rows)
+        return WholeGraph(Features(place.X, self.scale_rows), Pattern(place.graph.adjacency))
 
     def network(self, n_features: int, n_classes: int, masks: Masks) -> torch.nn.Module:
         if self.hidden % self.heads:
@@ -34,7 +36,8 @@ class GAT(Network):
 class Attention(torch.nn.Module):
     def __init__(self, n_features: int, n_classes: int, settings: GAT, masks: Masks) -> None:
         super().__init__()
-        hidden, heads, self.rate = settings.hidden, settings.heads, settings.dropout
+        hidden, heads = settings.hidden, settings.heads
+        self.rate, self.masks = settings.dropout, masks
         convolution: Any = layers().GATConv
         options = {"dropout": self.rate, "add_self_loops": False}  # the graph has them already
         widths = [n_features] + [hidden] * (settings.n_layers - 1)
@@ -46,8 +49,11 @@ class Attention(torch.nn.Module):
         self.first, first.lin = FirstLinear(first.lin, self.rate, masks), torch.nn.Identity()
 
     def forward(self, seen: Seen) -> torch.Tensor:
-        edges, _ = seen.A.edge_index()
-        H = self.layers[0](self.first(seen.X), edges)
+        layer: Any
+        H = attend(self.layers[0], self.first(seen.X), seen.A, self.rate, self.masks)
         for layer in self.layers[1:]:
-            H = layer(dropout(elu(H), self.rate, self.training), edges)
+            H = elu(H)
+            if self.training and self.rate > 0:
+                H = H * dropout(torch.ones_like(H), self.rate, self.masks)
+            H = attend(layer, layer.lin(H), seen.A, self.rate, self.masks)
         return seen.chosen(H)

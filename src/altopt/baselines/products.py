@@ -26,8 +26,9 @@ class Features:
         self.shape: tuple[int, int] = X.shape
         self.rows: Any = None
         if sp.issparse(X):
-            self.rows = sp.csr_array(X, dtype=np.float32)
-            self.entries = torch.from_numpy(self.rows.data)
+            self.rows = sp.csr_array(X)
+            # a copy where need be: the ones of a graph without weights are a single number that cannot be written to
+            self.entries = torch.from_numpy(np.require(self.rows.data, np.float32, ["C", "W"]))
             numbered = sp.csr_array(
                 (np.arange(self.rows.nnz), self.rows.indices, self.rows.indptr), shape=self.shape
             )

@@ -74,7 +74,7 @@ class Network(Baseline):
         with torch.random.fork_rng(devices=[]), threads_for(n * self.hidden, with_torch=True):
             torch.manual_seed(seed)
             self.network_ = self.network(d, self.n_classes, Masks(seed))
-            self._train(place.codes, surroundings, judges, until)
+            self._train(place, surroundings, judges, until)
             return distributions(self.network_, surroundings.of(None))
 
     def _score(self, place: Place) -> Array:
@@ -82,11 +82,11 @@ class Network(Baseline):
             return distributions(self.network_, self.prepare(place).of(None))
 
     def _train(
-        self, codes: Array, surroundings: Surroundings, judges: Judges | None, until: Until | None
+        self, place: Place, surroundings: Surroundings, judges: Judges | None, until: Until | None
     ) -> None:
         network = self.network_
-        labelled = np.flatnonzero(codes != UNKNOWN)
-        seen, targets = surroundings.of(labelled), torch.from_numpy(codes[labelled])
+        nodes, targets = self.lesson(place)
+        seen = surroundings.of(nodes)
         judged = None
         if judges is not None:
             judged = (surroundings if judges.place is None else self.prepare(judges.place)).of(judges.nodes)
@@ -106,7 +106,7 @@ class Network(Baseline):
                 scores.append(score.accuracy)
                 if score > best:
                     best, self.best_epoch_, progress = score, epoch, epoch
-                    kept = [parameter.detach().clone() for parameter in network.parameters()]
+                    kept = {name: value.clone() for name, value in network.state_dict().items()}
                 if -score.minus_loss < lowest:
                     lowest, progress = -score.minus_loss, epoch
                 if self.patience is not None and epoch - progress >= self.patience:
@@ -120,13 +120,16 @@ class Network(Baseline):
         self.validation_accuracies_ = np.array(scores)
         if kept is None:
             self.best_epoch_ = self.n_epochs_
-            return
-        with torch.no_grad():
-            for parameter, value in zip(network.parameters(), kept):
-                parameter.copy_(value)
+        else:
+            network.load_state_dict(kept)
+
+    def lesson(self, place: Place) -> tuple[Array, torch.Tensor]:
+        """The nodes that are learned from, and what is to be learned: of the labelled ones their class."""
+        nodes = np.flatnonzero(place.codes != UNKNOWN)
+        return nodes, torch.from_numpy(place.codes[nodes])
 
     def loss(self, logits: torch.Tensor, targets: torch.Tensor, epoch: int) -> torch.Tensor:
-        """What an epoch lowers on the labelled nodes."""
+        """What an epoch lowers on the nodes of the lesson."""
         return cross_entropy(logits, targets)
 
 

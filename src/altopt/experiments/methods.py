@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from altopt import AltOpt
 from altopt.arrays import Array
-from altopt.baselines import BASELINES, SearchSpace
+from altopt.baselines import BASELINES, HETEROPHILY, SearchSpace
 from altopt.baselines.baseline import Baseline
 from altopt.datasets import Dataset
 from altopt.errors import InputError
@@ -266,7 +266,7 @@ ALL: tuple[Method, ...] = (
     LINKS,
     *(
         BaselineMethod(kind, name, "none" if name == "LP" else "keep the best epoch")
-        for name, kind in BASELINES.items()
+        for name, kind in (BASELINES | HETEROPHILY).items()
     ),
 )
 METHODS = {method.name: method for method in ALL}

@@ -15,7 +15,7 @@ import numpy as np
 
 from altopt.errors import InputError
 from altopt.experiments import tuned
-from altopt.experiments.cells import INDUCTIVE, TUNING_SPLITS, Cell, split_of
+from altopt.experiments.cells import INDUCTIVE, Cell, split_of, tuning_splits
 from altopt.experiments.methods import Ground, Method, Settings
 from altopt.experiments.records import Record, Records
 from altopt.experiments.runs import accuracy, made_on
@@ -55,10 +55,11 @@ def tune(
     while len(trials.by_settings) < min(effort.n_trials, n_points(space)):
         if time.perf_counter() - began > effort.seconds and len(trials.by_settings) >= 4:
             break
-        one_trial(study, space, trials, effort, say)
+        if not one_trial(study, space, trials, effort, say):
+            break
     best = trials.ranking(effort.n_splits, effort.longest_fit)[: effort.n_finalists]
     for settings in best:
-        for split in TUNING_SPLITS[: effort.n_final_splits]:
+        for split in tuning_splits(cell)[: effort.n_final_splits]:
             if time.perf_counter() - began < effort.seconds:
                 trials.score(settings, split)
     n_most = max(len(trials.by_settings[trials.canonical(s)].scores) for s in best)
@@ -137,7 +138,8 @@ class Trials:
 
     def ranking(self, n_splits: int, longest_fit: float) -> list[Settings]:
         """Best first, by the mean over splits, of those fitted on at least so many splits and quickly enough."""
-        quick = [entry for entry in self.by_settings.values() if entry.seconds <= longest_fit]
+        tried = list(self.by_settings.values())
+        quick = [entry for entry in tried if entry.seconds <= longest_fit] or tried
         most = max(len(entry.scores) for entry in quick)
         fair = [entry for entry in quick if len(entry.scores) >= min(n_splits, most)]
         return [entry.settings for entry in sorted(fair, key=lambda entry: -mean(entry.scores.values()))]
@@ -181,8 +183,8 @@ def categories(choices: tuple[Any, ...]) -> Any:
 
 def one_trial(
     study: Any, space: dict[str, tuple[Any, ...]], trials: Trials, effort: Effort, say: Callable[[str], None]
-) -> None:
-    """Ask for settings not yet tried, fit split after split, stop when behind."""
+) -> bool:
+    """Ask for settings not yet tried, fit split after split, stop when behind; False when nothing new comes up."""
     import optuna
 
     for _ in range(20):  # settings that differ only in what has no meaning are the same
@@ -190,8 +192,10 @@ def one_trial(
         if trials.canonical(trial.params) not in trials.by_settings:
             break
         study.tell(trial, mean(trials.by_settings[trials.canonical(trial.params)].scores.values()))
+    else:
+        return False
     found = []
-    for step, split in enumerate(TUNING_SPLITS[: effort.n_splits]):
+    for step, split in enumerate(tuning_splits(trials.cell)[: effort.n_splits]):
         found.append(trials.score(trial.params, split))
         trial.report(mean(found), step)
         slow = trials.by_settings[trials.canonical(trial.params)].seconds > effort.longest_fit
@@ -201,9 +205,9 @@ def one_trial(
     else:
         study.tell(trial, mean(found))
     number = len(trials.by_settings)
-    say(
-        f"{trials.method.name} on {trials.name}, trial {number} of {effort.n_trials}: {100 * mean(found):.2f} %"
-    )
+    words = f"{trials.method.name} on {trials.name}, trial {number} of {effort.n_trials}"
+    say(f"{words}: {100 * mean(found):.2f} %")
+    return True
 
 
 def n_points(space: dict[str, tuple[Any, ...]]) -> int:
