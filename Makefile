@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 SOURCES := pyproject.toml constraints.txt CMakeLists.txt $(wildcard src/altopt/kernels/native/*)
 
-.PHONY: setup demo check test bench suggest performance docs sanitize clean
+.PHONY: setup demo check test reproduce results suggest performance docs sanitize clean
 
 setup: .make/dev
 
@@ -20,8 +20,13 @@ check: .make/dev
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -q -n 2 --dist worksteal
 
-bench: .make/dev
-	$(BIN)/python -m altopt.experiments.accuracy --out results/accuracy.jsonl --page docs/accuracy.md
+# the paper's tables and figures: runs that are not on record yet (hours), and the page about all of them
+reproduce: .make/dev
+	$(BIN)/altopt reproduce all --out results/runs.jsonl
+	$(MAKE) results
+
+results: .make/dev
+	$(BIN)/python -m altopt.experiments.page results/runs.jsonl docs/results.md
 
 # whom to ask next, beside other ways of choosing; needs benchmark graphs
 suggest: .make/dev

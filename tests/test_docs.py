@@ -39,12 +39,13 @@ def test_links_between_pages_lead_somewhere():
             assert (page.parent / target).exists(), f"{page.name} -> {target}"
 
 
-def test_the_accuracy_page_is_what_the_records_say():
-    from altopt.experiments.accuracy import PAGE, read_records, table
+def test_the_results_page_is_what_the_records_say():
+    from altopt.experiments.page import page
+    from altopt.experiments.records import read_records
 
-    records = read_records(ROOT / "results" / "accuracy.jsonl")
+    records = read_records(ROOT / "results" / "runs.jsonl")
     assert records
-    assert (ROOT / "docs" / "accuracy.md").read_text() == PAGE + table(records)
+    assert (ROOT / "docs" / "results.md").read_text() == page(records)
 
 
 def test_the_performance_page_is_what_the_records_say():

@@ -14,10 +14,15 @@ from altopt.commands.explain import explain
 from altopt.commands.fit import fit
 from altopt.commands.predict import predict
 from altopt.commands.report import report
+from altopt.commands.reproduce import reproduce
 from altopt.commands.suggest import suggest
 from altopt.commands.update import update
 
 STOPPED = 130
+GOES_ON = {
+    "fit": " The same command with --resume goes on after the last finished round.",
+    "reproduce": " The same command goes on after the last finished run.",
+}
 
 app = typer.Typer(
     name="altopt",
@@ -34,6 +39,7 @@ app.command()(update)
 app.command()(suggest)
 app.command()(report)
 app.command()(bench)
+app.command()(reproduce)
 app.add_typer(datasets.app, name="datasets")
 
 
@@ -72,8 +78,7 @@ def run(arguments: list[str]) -> int:
                 raise
             return code
     if code == STOPPED:
-        resumable = arguments[:1] == ["fit"]
-        hint = " The same command with --resume goes on after the last finished round." if resumable else ""
+        hint = GOES_ON.get(" ".join(arguments[:1]), "")
         say(f"Stopped.{hint}")
     else:
         for line in dict.fromkeys(held):

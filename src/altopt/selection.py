@@ -70,19 +70,16 @@ class SurestPerClass:
 
 @dataclass(frozen=True)
 class EveryoneWeighted:
-    """All unlabelled nodes, weight w_i^2, the sum at most `times_labelled` labels'.
-
-    A class of total weight t counts t^(1 - balance): 0 leaves large classes large, 1 makes all classes alike.
+    """All unlabelled nodes, weight w_i^2, each class with the same total, the sum at most `times_labelled` labels'.
 
     S = softmax(shares of F / temperature). Above `limit` unlabelled nodes a seeded sample serves: what the
     encoder needs is a spread of nodes, not every one.
     """
 
-    temperature: float = 0.15
+    temperature: float = 0.2
     min_confidence: float = 0.0
     times_labelled: float = 5.0
     limit: int = 6000
-    balance: float = 0.5
 
     def soften(self, F: Array) -> Array:
         return soften(F, self.temperature, of_shares=True).S
@@ -99,9 +96,9 @@ class EveryoneWeighted:
         w, label = reading.w[nodes] ** 2, reading.label[nodes]
         total = min(self.times_labelled * labelled.sum(), w.sum())
         per_class = np.bincount(label, weights=w, minlength=reading.n_classes).astype(float)
-        counts = np.where(per_class > 0, per_class, 1.0) ** -self.balance
-        weights = w * counts[label]
-        return nodes, weights * (total / max(float(weights.sum()), 1e-12))
+        present = max(int(np.count_nonzero(per_class)), 1)
+        share = np.divide(total / present, per_class, out=np.zeros_like(per_class), where=per_class > 0)
+        return nodes, w * share[label]
 
     def labelled_targets(self, S: Array, Y: Array) -> Array:
         return Y

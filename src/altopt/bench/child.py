@@ -13,9 +13,10 @@ from typing import Any
 MARK = "result: "
 
 
-def run(task: str, **arguments: Any) -> dict[str, Any]:
-    """Do `task`, a function of altopt.bench.tasks, in a fresh process; what it returns."""
-    call = [sys.executable, "-m", "altopt.bench.child", json.dumps({"task": task, "arguments": arguments})]
+def run(task: str, *, tasks: str = "altopt.bench.tasks", **arguments: Any) -> dict[str, Any]:
+    """Do `task`, a function of the module `tasks`, in a fresh process; what it returns."""
+    wanted = json.dumps({"tasks": tasks, "task": task, "arguments": arguments})
+    call = [sys.executable, "-m", "altopt.bench.child", wanted]
     done = subprocess.run(call, capture_output=True, text=True, check=False)
     for line in done.stdout.splitlines():
         if line.startswith(MARK):
@@ -63,7 +64,7 @@ def measured(found: dict[str, Any]) -> Iterator[None]:
 
 def main() -> None:
     call = json.loads(sys.argv[1])
-    task: Callable[..., dict[str, Any]] = getattr(import_module("altopt.bench.tasks"), call["task"])
+    task: Callable[..., dict[str, Any]] = getattr(import_module(call["tasks"]), call["task"])
     print(MARK + json.dumps(task(**call["arguments"])), flush=True)
 
 

@@ -63,6 +63,42 @@ def sgc(case: Case, n_steps: int = 2) -> Callable[[], object]:
     return epoch(case, linear.parameters(), lambda: linear(X))
 
 
+def mlp(case: Case, n_hops: int = 0) -> Callable[[], object]:
+    """The encoder by itself, on the labelled rows; they may have been propagated before, and then this is SGC's way."""
+    import torch
+
+    X = torch.from_numpy(case.dense_X())
+    for _ in range(n_hops):
+        X = torch_csr(case) @ X
+    torch.manual_seed(SEED)
+    network, rows = perceptron(case), X[case.train]
+    return epoch(case, network.parameters(), lambda: network(rows), all_rows=False)
+
+
+def sign(case: Case, n_hops: int = 3) -> Callable[[], object]:
+    """SIGN: features of several hops worked out once, a linear map for each, then the rest of the encoder."""
+    import torch
+
+    A, _ = graph_form(case, "CSR")
+    X, hops = torch.from_numpy(case.dense_X()), []
+    for _ in range(n_hops + 1):
+        hops.append(X[case.train])
+        X = A @ X
+    torch.manual_seed(SEED)
+    width, *others = (*case.size.gnn_hidden, case.size.n_classes)
+    first = torch.nn.ModuleList(torch.nn.Linear(case.size.n_features, width) for _ in hops)
+    widths = pairwise((width * len(hops), *others))
+    rest = torch.nn.ModuleList(torch.nn.Linear(a, b) for a, b in widths)
+
+    def forward() -> Any:
+        H: Any = torch.cat([layer(hop) for layer, hop in zip(first, hops)], dim=1)
+        for layer in rest:
+            H = layer(torch.nn.functional.dropout(torch.relu(H), DROPOUT))
+        return H
+
+    return epoch(case, [*first.parameters(), *rest.parameters()], forward, all_rows=False)
+
+
 def perceptron(case: Case) -> Any:
     from torch import nn
 
@@ -74,8 +110,10 @@ def perceptron(case: Case) -> Any:
     return nn.Sequential(*layers, nn.Linear(width, case.size.n_classes))
 
 
-def epoch(case: Case, parameters: Any, forward: Callable[[], Any]) -> Callable[[], object]:
-    """Forward over all nodes, cross-entropy on the labelled ones, backward, Adam."""
+def epoch(
+    case: Case, parameters: Any, forward: Callable[[], Any], all_rows: bool = True
+) -> Callable[[], object]:
+    """Forward over all nodes, or the labelled ones alone, cross-entropy on the labelled ones, backward, Adam."""
     import torch
     from torch.nn.functional import cross_entropy
 
@@ -84,7 +122,8 @@ def epoch(case: Case, parameters: Any, forward: Callable[[], Any]) -> Callable[[
 
     def train() -> None:
         optimizer.zero_grad()
-        cross_entropy(forward()[nodes], wanted).backward()  # type: ignore[no-untyped-call]
+        logits = forward()
+        cross_entropy(logits[nodes] if all_rows else logits, wanted).backward()  # type: ignore[no-untyped-call]
         optimizer.step()
 
     return train

@@ -1,4 +1,4 @@
-"""altopt report: the page about a stored model."""
+"""altopt report: the page about a stored model, or about recorded runs."""
 
 from pathlib import Path
 from typing import Annotated
@@ -7,14 +7,23 @@ import typer
 
 
 def report(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="Folder that fit wrote.")],
+    model: Annotated[
+        Path, typer.Argument(metavar="DIR", help="Folder that fit wrote, or one that reproduce wrote.")
+    ],
     out: Annotated[Path | None, typer.Option(help="The file; by default report.html in that folder.")] = None,
 ) -> None:
-    """Write one self-contained HTML page about a stored model."""
+    """Write one self-contained HTML page about a stored model, or about the runs of altopt reproduce."""
     from altopt import AltOpt
     from altopt.commands.predict import model_folder
     from altopt.report import model_report
 
     page = model / "report.html" if out is None else out
+    if (model / "runs.jsonl").is_file():
+        from altopt.experiments.html import results_report
+        from altopt.experiments.records import read_records
+
+        results_report(read_records(model / "runs.jsonl"), page)
+        typer.echo(f"Wrote {page}.")
+        return
     model_report(AltOpt.load(model_folder(model)), page)
     typer.echo(f"Wrote {page}.")

@@ -18,7 +18,7 @@ import numpy as np
 import altopt
 from altopt import AltOpt
 from altopt.datasets import load
-from altopt.experiments.accuracy import read_records
+from altopt.experiments.records import read_records
 from altopt.splits import hide, per_class
 
 

@@ -1,6 +1,6 @@
 """The diffused features X' reduced to their leading directions, without ever forming X'."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -90,6 +90,10 @@ class ReducedInputs:
         scaling = Scaling.of(Z, self.row_exponent)
         coordinates = Projection(V, features.mean, features.std, fill)
         return PreparedReduced(Z.astype(self.storage, copy=False), coordinates, scaling)
+
+    def rescale(self, prepared: PreparedReduced) -> PreparedReduced:
+        """The same directions with their rows levelled as these settings say."""
+        return replace(prepared, scaling=Scaling.of(prepared.Z, self.row_exponent))
 
     def restore(self, state: dict[str, Array]) -> PreparedReduced:
         return PreparedReduced(

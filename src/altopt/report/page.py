@@ -92,18 +92,22 @@ def shown(value: Any) -> str:
 
 
 def write(path: Path, **content: Any) -> None:
-    """Render the template with plotly inlined once; the whole file or none of it."""
+    """Render the page about models."""
+    best: dict[str, float] = {}
+    for result in content["results"]:
+        best[result.dataset] = max(result.mean, best.get(result.dataset, 0.0))
+    render("template.html.j2", path, best=best, **content)
+
+
+def render(name: str, path: Path, **content: Any) -> None:
+    """Render a template with plotly inlined once; the whole file or none of it."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
     from plotly.offline import get_plotlyjs
 
     templates = FileSystemLoader(Path(__file__).parent)
     environment = Environment(loader=templates, autoescape=True, undefined=StrictUndefined, trim_blocks=True)
-    best: dict[str, float] = {}
-    for result in content["results"]:
-        best[result.dataset] = max(result.mean, best.get(result.dataset, 0.0))
-    template = environment.get_template("template.html.j2")
-    page = template.render(plotly=Markup(get_plotlyjs()), best=best, **content)
+    page = environment.get_template(name).render(plotly=Markup(get_plotlyjs()), **content)
     path.parent.mkdir(parents=True, exist_ok=True)
     fresh = path.with_name(f".{path.name}.{os.getpid()}.new")
     fresh.write_text(page, encoding="utf-8")

@@ -1,0 +1,125 @@
+"""Times and peak memory as work for the runner: each in a process of its own, on a generated graph or a real one."""
+
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+from altopt.baselines import BASELINES
+from altopt.bench import child
+from altopt.bench.sizes import find
+from altopt.experiments.cells import Cell, split_of
+from altopt.experiments.forms import Form
+from altopt.experiments.records import Record
+from altopt.experiments.runs import Grounds, made_on
+from altopt.splits import hide
+
+TASKS = "altopt.experiments.timing_tasks"
+ALT_OPT = "ALT-OPT"
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Epochs of a method on a generated graph: what one takes, what goes before, and the peak of memory."""
+
+    method: str
+    size: str
+    n_epochs: int = 5
+
+    @property
+    def key(self) -> str:
+        return f"cost, {self.method}, {self.size} size"
+
+    @property
+    def reads(self) -> None:
+        return None
+
+    def perform(self, grounds: Grounds) -> Record:
+        line: Record = {
+            "key": self.key,
+            "method": self.method,
+            "size": self.size,
+            "facts": find(self.size).facts(),
+        }
+        try:
+            if self.method == ALT_OPT:
+                line |= child.run("ours", tasks=TASKS, size=self.size, n_epochs=self.n_epochs)
+            else:
+                line |= child.run(
+                    "network", tasks=TASKS, method=self.method, size=self.size, n_epochs=self.n_epochs
+                )
+        except RuntimeError as error:
+            line["failed"] = str(error)[:200]
+        return line | made_on()
+
+
+@dataclass(frozen=True)
+class LayerMemory:
+    """Peak memory with K propagation steps."""
+
+    method: str
+    size: str
+    n_steps: int
+
+    @property
+    def key(self) -> str:
+        return f"memory, {self.method}, {self.size} size, K={self.n_steps}"
+
+    @property
+    def reads(self) -> None:
+        return None
+
+    def perform(self, grounds: Grounds) -> Record:
+        line: Record = {"key": self.key, "method": self.method, "size": self.size, "n_steps": self.n_steps}
+        try:
+            if self.method == ALT_OPT:
+                line |= child.run("paper_fit", size=self.size, n_steps=self.n_steps)
+            else:
+                line |= child.run("appnp_epoch", size=self.size, form="CSR", n_steps=self.n_steps)
+        except RuntimeError as error:
+            line["failed"] = str(error)[:200]
+        return line | made_on()
+
+
+@dataclass(frozen=True)
+class EpochTime:
+    """Milliseconds of an epoch on a real graph, the median of many, without looking at validation nodes."""
+
+    method: str  # a peer's name, "APPNP, PyTorch Geometric's layer", or a form of ALT-OPT-Full
+    cell: Cell
+    n_epochs: int = 60
+
+    @property
+    def key(self) -> str:
+        return f"epoch, {self.method}, {self.cell}"
+
+    @property
+    def reads(self) -> str:
+        return self.cell.dataset
+
+    def perform(self, grounds: Grounds) -> Record:
+        data = grounds(self.cell.dataset).dataset
+        y = np.asarray(data.y)
+        known = hide(y, split_of(data, self.cell.rate, 0).train)
+        if self.method.startswith("ALT-OPT-Full"):
+            inputs: Any = "plain" if "plain" in self.method else "reduced"
+            form = Form(
+                encoder="mlp",
+                inputs=inputs,
+                n_pseudo=100,
+                n_steps=10,
+                temperature=0.1,
+                n_rounds="full",
+                total_epochs=self.n_epochs,
+                n_warmup=5,
+            )
+            trace = form.model(0).fit(data.X, known, graph=data.graph).trace_
+            walls = [entry["seconds"] for entry in trace[5:-1]]
+        else:
+            name, _, layer = self.method.partition(", ")
+            options = {"propagation": "torch_geometric"} if layer else {}
+            model = BASELINES[name](n_epochs=self.n_epochs, **options).fit(data.X, known, data.graph)  # type: ignore[call-arg]
+            walls = model.epoch_seconds_[5:].tolist()  # type: ignore[attr-defined]
+        line = {"key": self.key, "method": self.method, "dataset": self.cell.dataset, "rate": self.cell.rate}
+        return line | {"milliseconds": 1000 * median(walls), "epochs_timed": len(walls)} | made_on()

@@ -1,0 +1,22 @@
+"""Work that costs nothing; by itself, so that a process that does it starts fast."""
+
+import os
+import time
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Chore:
+    """Work without any cost; it may fail or take a while."""
+
+    key: str
+    seconds: float = 0.0
+    fails: bool = False
+    reads: None = None
+    done: list = field(default_factory=list, compare=False, hash=False)
+
+    def perform(self, grounds):
+        time.sleep(self.seconds)
+        self.done.append(self.key)
+        line = {"key": self.key, "process": os.getpid()}
+        return line | ({"failed": "broken"} if self.fails else {"test_accuracy": 1.0})

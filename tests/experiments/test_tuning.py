@@ -1,0 +1,88 @@
+"""Tuning: by validation accuracy alone, not twice the same, going on where it was; and the files it leaves."""
+
+from dataclasses import replace
+
+import pytest
+from stand_ins import StandIn, small_ground
+
+from altopt.experiments import forms, methods, tuned, tuning
+from altopt.experiments.cells import TUNING_SPLITS, Cell, split_of
+from altopt.experiments.records import Records, read_records
+
+pytest.importorskip("optuna")
+CELL = Cell("Cora", "30%")
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setattr(tuned, "FOLDER", tmp_path / "settings")
+    return tmp_path
+
+
+def chosen(folder, method, **effort):
+    with Records(folder / "tuning.jsonl") as records:
+        return tuning.tune(method, CELL, small_ground(), records, tuning.Effort(**{"n_trials": 6, **effort}))
+
+
+def test_the_best_on_validation_labels_is_chosen_and_kept(folder):
+    method = StandIn()
+    entry = chosen(folder, method)
+    assert entry["settings"]["good"] == 0.9
+    assert "useless" not in entry["settings"]
+    assert set(entry["splits"]) <= set(TUNING_SPLITS)
+    assert tuned.tuned_settings(method, CELL)[0] == entry["settings"]
+    assert tuned.tuned_settings(method, Cell("Cora", "5"))[0] == entry["settings"], "one for all rates"
+    assert tuned.tuned_settings(method, Cell("PubMed", "5")) == ({}, "defaults: not tuned")
+
+
+def test_settings_that_mean_the_same_are_tried_once(folder):
+    chosen(folder, StandIn())
+    tried = [(str(line["settings"]), line["split_seed"]) for line in read_records(folder / "tuning.jsonl")]
+    assert len(tried) == len(set(tried))
+
+
+def test_it_goes_on_from_the_record(folder):
+    chosen(folder, StandIn(), n_trials=3)
+    n_first = len(read_records(folder / "tuning.jsonl"))
+    more = StandIn()
+    chosen(folder, more)
+    assert len(read_records(folder / "tuning.jsonl")) == n_first + len(more.fits)
+    again = StandIn()
+    chosen(folder, again)
+    assert again.fits == []
+
+
+def test_tuning_is_not_even_given_test_nodes(folder, monkeypatch):
+    def without_test(dataset, rate, seed):
+        return replace(split_of(dataset, rate, seed), test=None)
+
+    monkeypatch.setattr(tuning, "split_of", without_test)
+    method = StandIn()
+    chosen(folder, method)
+    assert len(method.fits) > 6
+
+
+def test_slow_settings_are_not_chosen(folder):
+    class Slow(StandIn):
+        def fit(self, ground, split, settings, seed):
+            if settings["good"] == 0.9:
+                sum(k * k for k in range(2_000_000))
+            return super().fit(ground, split, settings, seed)
+
+    entry = chosen(folder, Slow(), longest_fit=0.04)
+    assert entry["settings"]["good"] == 0.5
+
+
+def test_the_committed_settings_are_from_the_search_space():
+    assert tuned.problems() == []
+
+
+@pytest.mark.parametrize("method", [m for m in methods.ALL if m.tuned_by is not None], ids=lambda m: m.name)
+def test_the_committed_settings_make_models(method):
+    for name, entry in tuned.read(tuned.file_of(method.name)).items():
+        if not name.endswith("given"):
+            assert set(entry["splits"]) <= set(TUNING_SPLITS), "chosen on splits that are reported"
+        if isinstance(method, methods.AltOptMethod):
+            forms.form(entry["settings"]).model(0)
+        else:
+            method.kind(**entry["settings"])
