@@ -167,7 +167,7 @@ class Remembered:
             made[key] = found, perf_counter() - began
         prepared, seconds = made[key]
         self.shared.seconds += seconds
-        if isinstance(self.inputs, ReducedInputs) and isinstance(prepared):
+        if isinstance(self.inputs, ReducedInputs) and isinstance(prepared, PreparedReduced):
             return self.inputs.rescale(prepared)
         return prepared
 
