@@ -174,7 +174,7 @@ class AltOpt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         A_tilde = NormalizedAdjacency(self.graph_.adjacency, self.self_loops)
         dtype = working_dtype(n, len(self.classes_))
         self.Y_ = np.eye(len(self.classes_), dtype=dtype)[codes[self.labelled_]]
-        objective = self._objective(self.graph_, A_tilde, self.Y_, self.labelled_)
+        objective = self._objective(A_tilde, self.Y_, self.labelled_)
         judges = self._read_validation(validation)
         with threads_for(n * min(X.shape[1], 256), with_torch=isinstance(self._encoder(), TORCH)):
             self.inputs_ = self._inputs().prepare(
@@ -265,7 +265,7 @@ class AltOpt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         rows = self.inputs_.rows(self.inputs_.extend(new))
         P = np.concatenate([self.encoder_output_, self.encoder_.predict(rows)])
         labelled = np.concatenate([self.labelled_, np.zeros(n_new, dtype=bool)])
-        objective = self._objective(grown, A_tilde, self.Y_, labelled)(P, certainty(P))
+        objective = self._objective(A_tilde, self.Y_, labelled, grown)(P, certainty(P))
         start = np.zeros_like(P)
         start[labelled] = self.Y_
         return self._solvers().last.solve(objective, start).F[-n_new:]
@@ -340,9 +340,11 @@ class AltOpt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return NoPseudoLabels(rule) if self.n_pseudo == 0 else rule
 
     def _objective(
-        self, graph: Graph, A_tilde: NormalizedAdjacency, Y: Array, labelled: Array
+        self, A_tilde: NormalizedAdjacency, Y: Array, labelled: Array, graph: Graph | None = None
     ) -> Callable[[Array, Array], Objective]:
+        """From P and w to the three views' sum; `graph` is the one that A_tilde is of, where not the fitted one."""
         feature_view = self.feature_view or FeatureView
+        graph = self.graph_ if graph is None else graph
         of_graph = made_from(self.graph_view or GraphView, A_tilde, graph=graph)
         of_labels = made_from(self.label_view or LabelView, Y, labelled, self.label_weight)
 
