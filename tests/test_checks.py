@@ -60,7 +60,7 @@ class ByPlace(Sound):
         return Curvature(lower=0.0, upper=99.0, pace=99.0)
 
     def half_hessian(self):
-        return super().half_hessian() + sp.diags_array(np.arange(self.A_tilde.n_nodes))
+        return super().half_hessian() + sp.diags_array(np.arange(self.A_tilde.n_nodes, dtype=float))
 
 
 class Dense(Sound):

@@ -74,7 +74,7 @@ def test_what_the_encoder_reads_decides_where_neighbours_differ():
     """The graph keeps its direction, and unit rows of the out-adjacency say far more than words with any graph view."""
     X, y, graph = graph_or_skip("chameleon")
     assert graph.n_one_way > 0.5 * graph.directed_adjacency.nnz
-    split = per_class(y, 200, seed=0)
+    split = per_class(y, 200, seed=0, n_validation=0)
     shown = hide(y, split.train)
 
     def right(**settings):

@@ -320,7 +320,7 @@ class AltOpt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         rows = self.inputs_.rows(self.inputs_.extend(new))
         P = np.concatenate([self.encoder_output_, self.encoder_.predict(rows)])
         labelled = np.concatenate([self.labelled_, np.zeros(n_new, dtype=bool)])
-        objective = self._objective(grown, A_tilde, self.Y_, labelled)(P, certainty(P))
+        objective = self._objective(A_tilde, self.Y_, labelled, grown)(P, certainty(P))
         start = np.zeros_like(P)
         start[labelled] = self.Y_
         return self._solvers().last.solve(objective, start).F[-n_new:]
@@ -508,9 +508,10 @@ class AltOpt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return NoPseudoLabels(rule) if self.n_pseudo == 0 else rule
 
     def _objective(
-        self, graph: Graph, A_tilde: NormalizedAdjacency, Y: Array, labelled: Array
+        self, A_tilde: NormalizedAdjacency, Y: Array, labelled: Array, graph: Graph | None = None
     ) -> Callable[[Array, Array], Objective]:
-        return self.plan_.objective(graph, A_tilde, Y, labelled)
+        """From P and w to the three views' sum; `graph` is the one that A_tilde is of, where not the fitted one."""
+        return self.plan_.objective(self.graph_ if graph is None else graph, A_tilde, Y, labelled)
 
     # the door
 
