@@ -28,6 +28,25 @@ def fitted_temperature(soften: Callable[[float], Array], codes: Array, weights: 
     return float(np.exp(minimize_scalar(loss, bounds=bounds, method="bounded", options={"xatol": 0.01}).x))
 
 
+def matched_temperature(
+    soften: Callable[[float], Array], accuracy: float, n_labels: float, usual: float
+) -> float:
+    """The temperature at which the mean confidence is what held-out labels say of the accuracy.
+
+    A loop that learns from its own labels grows surer than it has reason to, and surer than the shorter fits that
+    held-out labels are judged by: so it is the confidence of the final F that is matched, on unlabelled nodes.
+    `accuracy` comes from about `n_labels` labels; the fewer, the more the usual temperature counts.
+    """
+    doubt = accuracy * (1.0 - accuracy) + 0.05
+
+    def loss(log_T: float) -> float:
+        sure = float(np.mean(soften(float(np.exp(log_T))).max(axis=1)))
+        return n_labels * (sure - accuracy) ** 2 / doubt + float(log_T - np.log(usual)) ** 2
+
+    bounds = (np.log(COLDEST), np.log(HOTTEST))
+    return float(np.exp(minimize_scalar(loss, bounds=bounds, method="bounded", options={"xatol": 0.01}).x))
+
+
 def calibration_error(S: Array, codes: Array, weights: Array | None = None) -> float:
     """The expected calibration error: |accuracy - confidence| in ten bins of confidence, by how many fall in each.
 

@@ -48,7 +48,7 @@ def cross_fit(
 ) -> HeldOut:
     """F of each judged node without its label, after a loose fit without its fold; `g` is their own influence."""
     fold = folds_of(material.codes, material.seed)
-    loose = replace(schedule, n_rounds=min(schedule.n_rounds, LOOSE_ROUNDS))
+    loose = replace(schedule, n_rounds=min(plan.rounds(schedule.n_rounds), LOOSE_ROUNDS))
     if isinstance(rule, EveryoneWeighted):
         rule = replace(rule, limit=LOOSE_LIMIT)
     by_fold = np.zeros((len(judged), material.n_classes))

@@ -259,7 +259,9 @@ class AltOpt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return
         free = self.encoder is None and self.inputs is None
         alone = without_graph(self.plan_) if free and self.graph_view is None else None
-        choice = judge.choose(self.plan_, rivals(self.plan_) if free else [], alone)
+        choice = judge.choose(
+            self.plan_, rivals(self.plan_, self.graph_, len(judge.nodes)) if free else [], alone
+        )
         self.plan_, self.choice_ = choice.plan, choice.record()
 
     def _judge_fit(self, judge: Judge | None) -> None:
@@ -267,11 +269,10 @@ class AltOpt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.temperature_ = float(self.temperature)
         if judge is None:
             return
-        sizes = np.bincount(self.scores_.argmax(axis=1), minlength=len(self.classes_)).astype(float)
         self.leave_one_out_, self.temperature_ = judge.leave_one_out(
-            self.plan_, self.graph_.ids, self.classes_, sizes, self.temperature
+            self.plan_, self.scores_, self.graph_.ids, self.classes_, self.temperature
         )
-        self.graph_help_ = judge.graph_help(self.classes_, sizes)
+        self.graph_help_ = judge.graph_help(self.classes_, self.scores_)
 
     def _read_out(self, codes: Array) -> None:
         """From F to what users ask for."""
@@ -493,7 +494,7 @@ class AltOpt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         settled = SETTLED if self.n_pseudo is None else None
         if self.n_rounds == "full":
             return Schedule(self.n_warmup, self.n_epochs, 1, self.seed_, settled)
-        return Schedule(self.n_warmup, self.n_rounds, self.n_epochs, self.seed_, settled)
+        return Schedule(self.n_warmup, self.plan_.rounds(self.n_rounds), self.n_epochs, self.seed_, settled)
 
     def _pseudo_labels(self, temperature: float | None = None) -> PseudoLabels:
         """The rule that reads F; at another temperature than the loop's where one is given."""

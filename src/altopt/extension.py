@@ -132,3 +132,7 @@ def new_nodes(
     out = sp.csr_array((grown.adjacency if A is None else A)[n:])
     into = out if A is None else sp.csr_array(A[:, n:].T)
     return NewNodes(X_new, A_tilde.matrix[n:], out, into, restart, n_steps)
+
+
+def new_coordinates(prepared: Any, ties: Any, X_new: Any, restart: float, n_steps: int) -> Any:
+    return prepared.extend(NewNodes(X_new, ties, ties, ties, restart, n_steps))

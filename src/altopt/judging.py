@@ -9,7 +9,7 @@ import numpy as np
 
 from altopt.alternate import Schedule, Solvers
 from altopt.arrays import Array, shares
-from altopt.calibration import calibration_error, fitted_temperature
+from altopt.calibration import calibration_error, matched_temperature
 from altopt.choice import Choice, choose
 from altopt.crossfit import HeldOut, cross_fit, influence
 from altopt.leave_one_out import (
@@ -17,13 +17,16 @@ from altopt.leave_one_out import (
     Margins,
     accuracy_with_interval,
     class_weights,
+    effective_number,
     margins,
+    predicted_sizes,
     sampled,
 )
 from altopt.material import Material
 from altopt.plans import Plan
 from altopt.selection import PseudoLabels
 
+ENOUGH = 20_000  # unlabelled nodes whose confidence is looked at
 LARGE = 5_000_000  # numbers of F from which plans are judged before any round, and fewer are compared
 
 
@@ -88,32 +91,38 @@ class Judge:
         return choice
 
     def leave_one_out(
-        self, plan: Plan, ids: Array, classes: Array, sizes: Array, usual: float
+        self, plan: Plan, F: Array, ids: Array, classes: Array, usual: float
     ) -> tuple[LeaveOneOut, float]:
-        """Honest accuracy and margins of the labelled nodes, and the temperature that suits them.
+        """Honest accuracy and margins of the labelled nodes, and the temperature that suits the fitted F.
 
-        `sizes` are how many nodes are predicted to be of each class, `usual` the temperature without evidence.
+        `usual` is the temperature without evidence.
         """
         if not len(self.nodes):
             return nobody(ids, classes), usual
-        F, codes = self.held_out(plan).by_one, self.codes
-        said, exact = F.argmax(axis=1), self.exact
-        weights = class_weights(codes[exact], sizes)
-        temperature = fitted_temperature(lambda T: self.soften(F[exact], T), codes[exact], weights, usual)
+        held, codes, exact = self.held_out(plan).by_one, self.codes, self.exact
+        said = held.argmax(axis=1)
+        weights = class_weights(codes[exact], predicted_sizes(F))
         accuracy, low, high = accuracy_with_interval((said == codes)[exact], weights)
-        error = calibration_error(self.soften(F[exact], temperature), codes[exact], weights)
-        of_all = Margins(ids[self.nodes], classes[codes], classes[said], margins(shares(F), codes))
-        found = LeaveOneOut(of_all.only(exact), F[exact], accuracy, (low, high), error, of_all)
+        unlabelled = np.flatnonzero(~self.material.labelled)
+        if len(unlabelled) > ENOUGH:
+            unlabelled = np.random.default_rng(self.material.seed).choice(unlabelled, ENOUGH, replace=False)
+        some = F[unlabelled] if len(unlabelled) else held
+        temperature = matched_temperature(
+            lambda T: self.soften(some, T), accuracy, effective_number(weights), usual
+        )
+        error = calibration_error(self.soften(held[exact], temperature), codes[exact], weights)
+        of_all = Margins(ids[self.nodes], classes[codes], classes[said], margins(shares(held), codes))
+        found = LeaveOneOut(of_all.only(exact), held[exact], accuracy, (low, high), error, of_all)
         return found, temperature
 
-    def graph_help(self, classes: Array, sizes: Array) -> GraphHelp | None:
+    def graph_help(self, classes: Array, F: Array) -> GraphHelp | None:
         """What the graph is worth, where it was looked at."""
         if not {"usual", "features alone"} <= set(self._seen):
             return None
         right = [
             self._seen[name].by_fold.argmax(axis=1) == self.codes for name in ("usual", "features alone")
         ]
-        weights = class_weights(self.codes, sizes)
+        weights = class_weights(self.codes, predicted_sizes(F))
         total = [float(np.sum(weights * hit) / weights.sum()) for hit in right]
         there = np.unique(self.codes)
         found = [tuple(float(hit[self.codes == k].mean()) for hit in right) for k in there]

@@ -121,10 +121,20 @@ def class_weights(codes: Array, sizes: Array) -> Array:
     return np.asarray(weights * len(codes))
 
 
+def predicted_sizes(F: Array) -> Array:
+    """How many nodes have their largest entry in each column."""
+    return np.bincount(F.argmax(axis=1), minlength=F.shape[1]).astype(float)
+
+
+def effective_number(weights: Array) -> float:
+    """How many labels that count alike say as much as these do."""
+    return float(np.sum(weights) ** 2 / np.sum(weights**2))
+
+
 def accuracy_with_interval(right: Array, weights: Array, level: float = 0.95) -> tuple[float, float, float]:
     """The weighted share of right ones, and where it lies with `level` (Jeffreys, at the effective sample size)."""
     p = float(np.sum(weights * right) / np.sum(weights))
-    n = float(np.sum(weights) ** 2 / np.sum(weights**2))
+    n = effective_number(weights)
     tail = (1.0 - level) / 2
     a, b = p * n + 0.5, (1 - p) * n + 0.5
     return p, float(betaincinv(a, b, tail)), float(betaincinv(a, b, 1.0 - tail))

@@ -5,9 +5,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from altopt.arrays import Array
-from altopt.encoders import Encoder, LinearEncoder
+from altopt.diffusion import Direction
+from altopt.encoders import Encoder, KernelEncoder, LinearEncoder
 from altopt.graph import Graph
-from altopt.inputs import BlockInputs, HopInputs, Inputs, ReducedInputs
+from altopt.inputs import AdjacencyInputs, BlockInputs, DegreeInputs, HopInputs, Inputs, ReducedInputs
 from altopt.operator import NormalizedAdjacency
 from altopt.views import (
     FeatureView,
@@ -19,6 +20,7 @@ from altopt.views import (
     made_from,
 )
 
+MOST_KERNEL = 100_000_000  # nodes times labels up to which kernels are compared
 MOST = 40_000_000  # numbers in the encoder's inputs up to which hops are read beside the diffused features
 
 
@@ -34,6 +36,7 @@ class Plan:
     feature_view: Any = FeatureView
     graph_view: Any = GraphView
     label_view: Any = LabelView
+    n_rounds: int | None = None  # at most so many; None: as many as the fit is asked for
 
     @property
     def linear(self) -> bool:
@@ -44,6 +47,9 @@ class Plan:
             and getattr(self.graph_view, "quadratic", True)
             and self.feature_weight > 0
         )
+
+    def rounds(self, asked: int) -> int:
+        return asked if self.n_rounds is None else min(asked, self.n_rounds)
 
     def objective(
         self, graph: Graph, A_tilde: NormalizedAdjacency, Y: Array, labelled: Array
@@ -66,14 +72,31 @@ def usual_inputs(n_nodes: int, n_features: int) -> Inputs:
     return both if n_nodes * both.width(n_nodes, n_features, 0) <= MOST else ReducedInputs()
 
 
-def rivals(usual: Plan) -> list[Plan]:
-    """Plans that differ from the usual one where graphs differ: in how freely the encoder fits, and in whether the
-    graph is of use at all."""
+def rivals(usual: Plan, graph: Graph, n_labels: int) -> list[Plan]:
+    """Plans that differ from the usual one where graphs differ.
+
+    In how freely the encoder fits; and in what it reads: on graphs whose neighbours differ in class, to whom a node
+    is tied says more than what it is tied to is like.
+    """
     found = []
     if isinstance(usual.encoder, LinearEncoder):
         for word, factor in (("tighter", 0.2), ("freer", 4.0)):
             encoder = replace(usual.encoder, C=factor * usual.encoder.C)
             found.append(replace(usual, name=word, encoder=encoder))
+    if graph.n_nodes * min(n_labels, 2000) <= MOST_KERNEL:
+        direction: Direction = "both" if graph.directed_adjacency is None else "out"
+        ties, around = AdjacencyInputs(direction), HopInputs((1, 2), direction)
+        for word, parts, ridge in (
+            ("ties", (ties,), 0.1),
+            ("ties and surroundings", (ties, around, DegreeInputs()), 1.0),
+        ):
+            kernel = KernelEncoder(gamma=3.0, ridge=ridge)
+            view = NoGraphView if usual.graph_view is GraphView else usual.graph_view
+            found.append(
+                replace(
+                    usual, name=word, inputs=BlockInputs(parts), encoder=kernel, graph_view=view, n_rounds=0
+                )
+            )
     return found
 
 
