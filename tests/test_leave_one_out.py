@@ -1,0 +1,269 @@
+"""Labels held back: exact for F, honest for the encoder, and what follows from it."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+
+import altopt
+from altopt import AltOpt, InputError, crossfit
+from altopt.alternate import Schedule, Solvers
+from altopt.arrays import softmax
+from altopt.calibration import calibration_error, matched_temperature
+from altopt.choice import choose
+from altopt.datasets import communities
+from altopt.encoders import LinearEncoder
+from altopt.graph import Graph
+from altopt.inputs import ReducedInputs
+from altopt.leave_one_out import (
+    accuracy_with_interval,
+    class_weights,
+    effective_number,
+    first_terms,
+    sampled,
+    without_own_label,
+)
+from altopt.material import Material
+from altopt.operator import NormalizedAdjacency
+from altopt.plans import Plan
+from altopt.selection import EveryoneWeighted
+from altopt.solvers import ChebyshevSteps, Direct
+from altopt.views import GraphView, NoGraphView, SquaredLaplacianView
+
+N, CLASSES = 240, 3
+
+
+@pytest.fixture(scope="module")
+def data():
+    made = communities(N, CLASSES, mean_degree=6, signal=0.2, seed=1)
+    y = np.full(N, -1)
+    for k in range(CLASSES):
+        y[np.flatnonzero(made.y == k)[:8]] = k
+    return made, y
+
+
+def material_of(data, y=None):
+    made, given = data
+    y = given if y is None else y
+    graph = made.graph if isinstance(made.graph, Graph) else Graph(made.graph)
+    return Material(
+        graph, NormalizedAdjacency(graph.adjacency), made.X, y, CLASSES, np.dtype(float), 0.1, 10, 0
+    )
+
+
+def plan_of(view=GraphView, lambda1=0.7, lambda2=1.5):
+    return Plan("usual", ReducedInputs(16), LinearEncoder(), lambda1, lambda2, graph_view=view)
+
+
+@pytest.mark.parametrize("view", [GraphView, SquaredLaplacianView, NoGraphView])
+def test_a_label_taken_out_is_a_solve_without_it(data, view):
+    material, plan = material_of(data), plan_of(view)
+    nodes = np.flatnonzero(material.labelled)
+    P = np.random.default_rng(0).dirichlet(np.ones(CLASSES), N)
+    F = Direct().solve(material.problem(plan).objective(P, np.ones(N)), P).F
+    g = crossfit.influence(material, plan, nodes, np.ones(len(nodes), dtype=bool))
+    found = without_own_label(F[nodes], material.Y(nodes), g, plan.label_weight)
+    for row, node in enumerate(nodes):
+        others = material.labelled.copy()
+        others[node] = False
+        refit = Direct().solve(material.problem(plan, others).objective(P, np.ones(N)), P).F
+        assert_allclose(found[row], refit[node], atol=1e-6)
+
+
+def test_first_terms_come_near_the_own_influence(data):
+    material, plan = material_of(data), plan_of(lambda1=2.0, lambda2=2.0)
+    nodes = np.flatnonzero(material.labelled)
+    every = np.ones(len(nodes), dtype=bool)
+    exact = crossfit.influence(material, plan, nodes, every)
+    near = first_terms(material.problem(plan).objective(np.zeros((N, CLASSES)), None), nodes, N)
+    assert_allclose(near, exact, rtol=0.03)
+    assert np.all(near <= exact + 1e-12)  # walks that are left out only add
+    some = every.copy()
+    some[::3] = False
+    mixed = crossfit.influence(material, plan, nodes, some)
+    assert_allclose(mixed[some], exact[some])
+    assert_array_equal(mixed[~some], near[~some])
+
+
+def test_what_is_said_of_a_node_does_not_depend_on_its_label(data, monkeypatch):
+    _, y = data
+    fold = np.where(y >= 0, np.arange(N) % 4, -1)
+    monkeypatch.setattr(crossfit, "folds_of", lambda codes, seed: fold)
+    node = np.flatnonzero(y >= 0)[5]
+    other = y.copy()
+    other[node] = (y[node] + 1) % CLASSES
+    solvers, rule = Solvers(ChebyshevSteps(rtol=1e-8), ChebyshevSteps(rtol=1e-10)), EveryoneWeighted()
+    found = []
+    for given in (y, other):
+        material, plan = material_of(data, given), plan_of()
+        nodes = np.flatnonzero(material.labelled)
+        g = crossfit.influence(material, plan, nodes, np.ones(len(nodes), dtype=bool))
+        held = crossfit.cross_fit(material, plan, nodes, solvers, rule, Schedule(20, 2, 20, 0), g)
+        found.append((held.by_fold[nodes == node], held.by_one[nodes == node]))
+    assert_allclose(found[0][0], found[1][0], atol=1e-10)
+    assert_allclose(found[0][1], found[1][1], atol=1e-8)
+
+
+def test_folds_share_out_every_class(data):
+    _, y = data
+    fold = crossfit.folds_of(y, seed=0)
+    assert_array_equal(fold >= 0, y >= 0)
+    for k in range(CLASSES):
+        counts = np.bincount(fold[y == k], minlength=5)
+        assert counts.max() - counts.min() <= 1
+    assert_array_equal(fold, crossfit.folds_of(y, seed=0))
+
+
+def test_a_sample_is_seeded_and_of_the_size_promised():
+    assert sampled(np.arange(500), 1000, 0).all()
+    mask = sampled(np.arange(5000), 10_000, 0)
+    assert mask.sum() == 2000
+    assert_array_equal(mask, sampled(np.arange(5000), 10_000, 0))
+    assert sampled(np.arange(5000), 2_000_000, 0).sum() == 200
+
+
+def test_classes_count_by_their_sizes():
+    codes, right = np.array([0] * 10 + [1] * 10), np.array([True] * 10 + [False] * 10)
+    weights = class_weights(codes, np.array([90.0, 10.0]))
+    assert weights.mean() == pytest.approx(1.0)
+    accuracy, low, high = accuracy_with_interval(right, weights)
+    assert accuracy == pytest.approx(0.9)
+    assert 0 < low < accuracy < high < 1
+    assert effective_number(weights) < effective_number(np.ones(20)) == 20
+
+
+def test_intervals_hold_the_truth_about_as_often_as_they_say():
+    rng, p, hits = np.random.default_rng(0), 0.8, 0
+    for _ in range(400):
+        _, low, high = accuracy_with_interval(rng.random(60) < p, np.ones(60))
+        hits += low <= p <= high
+    assert 0.92 <= hits / 400 <= 0.98
+
+
+def test_matched_confidence_is_the_accuracy_given_enough_labels():
+    F = np.random.default_rng(0).dirichlet(np.ones(4), 500)
+
+    def soften(T):
+        return softmax(F, T)
+
+    T = matched_temperature(soften, 0.7, 1e6, usual=0.2)
+    assert soften(T).max(axis=1).mean() == pytest.approx(0.7, abs=0.01)
+    assert matched_temperature(soften, 0.7, 1e-6, usual=0.2) == pytest.approx(0.2, rel=0.02)
+
+
+def test_calibration_error_tells_sure_from_right():
+    S = np.tile([0.8, 0.2], (10, 1))
+    assert calibration_error(S, np.array([0] * 8 + [1] * 2)) == pytest.approx(0.0)
+    assert calibration_error(S, np.zeros(10, dtype=int)) == pytest.approx(0.2)
+
+
+def scores_right_with(share, codes, seed):
+    rng = np.random.default_rng(seed)
+    said = np.where(rng.random(len(codes)) < share, codes, (codes + 1) % CLASSES)
+    return np.eye(CLASSES)[said] + 0.1
+
+
+def test_a_rival_must_win_clearly():
+    usual, other = plan_of(), plan_of(lambda1=9.0)
+    codes = np.arange(300) % CLASSES
+    good, bad = scores_right_with(0.9, codes, 0), scores_right_with(0.5, codes, 1)
+    won = choose(usual, [other], codes, lambda plan: good if plan is other else bad)
+    assert won.plan is other
+    assert "lower error" in won.reason
+    kept = choose(usual, [other], codes, lambda plan: bad if plan is other else good)
+    assert kept.plan is usual
+    assert [entry.plan for entry in kept.considered] == ["usual", "usual"]
+    assert kept.considered[1].behind > 0
+    level = choose(usual, [other], codes, lambda plan: good)
+    assert level.plan is usual
+
+
+# as users meet it
+
+
+def test_leave_one_out_of_a_fit(data):
+    made, y = data
+    model = AltOpt(random_state=0).fit(made.X, y, graph=made.graph)
+    found = model.leave_one_out_
+    assert_array_equal(np.sort(found.nodes), np.flatnonzero(y >= 0))
+    assert_array_equal(found.given, y[found.nodes])
+    assert_array_equal(found.predictions == found.given, found.margin > 0)
+    assert found.interval[0] <= found.accuracy <= found.interval[1]
+    truth = np.mean(model.transduction_[y < 0] == made.y[y < 0])
+    assert found.interval[0] - 0.05 <= truth <= found.interval[1] + 0.05
+    assert model.choice_["plan"] in {entry["plan"] for entry in model.choice_["considered"]}
+    assert model.graph_help_.gain > 0
+    assert set(model.graph_help_.per_class) == set(range(CLASSES))
+
+
+def test_flipped_labels_come_first(data):
+    made, y = data
+    rng = np.random.default_rng(0)
+    flipped = rng.choice(np.flatnonzero(y >= 0), 4, replace=False)
+    wrong = y.copy()
+    wrong[flipped] = (wrong[flipped] + 1) % CLASSES
+    model = AltOpt(random_state=0).fit(made.X, wrong, graph=made.graph)
+    ranked = model.suspicious_labels()
+    assert len(ranked) == np.sum(y >= 0)
+    assert [row[3] for row in ranked] == sorted(row[3] for row in ranked)
+    node, given, suggested, margin = ranked[0]
+    assert given == wrong[node]
+    assert margin < 0
+    assert suggested != given
+    assert len({row[0] for row in ranked[:6]} & set(flipped.tolist())) >= 3
+
+
+def test_a_graph_that_does_harm_is_left_aside():
+    made = communities(600, 3, mean_degree=8, signal=0.3, seed=0)
+    rng = np.random.default_rng(0)
+    A = sp.random_array((600, 600), density=0.02, rng=rng)
+    y = np.where(np.arange(600) % 4 == 0, made.y, -1)
+    with pytest.warns(UserWarning, match="The graph does not help here"):
+        model = AltOpt(random_state=0).fit(made.X, y, graph=sp.csr_array(A + A.T))
+    assert model.choice_["plan"] == "features alone"
+    assert model.graph_help_.gain < 0
+    alone = AltOpt(random_state=0, cross_fit=False, inputs=model.plan_.inputs, graph_view=NoGraphView)
+    hidden = y < 0
+    right = [
+        np.mean(m.transduction_[hidden] == made.y[hidden])
+        for m in (model, alone.fit(made.X, y, graph=sp.csr_array(A + A.T)))
+    ]
+    assert right[0] >= right[1] - 0.01
+
+
+def test_without_cross_fitting_nothing_is_said(data):
+    made, y = data
+    model = AltOpt(random_state=0, cross_fit=False).fit(made.X, y, graph=made.graph)
+    assert not hasattr(model, "leave_one_out_")
+    assert model.temperature_ == model.temperature
+    with pytest.raises(InputError, match="cross_fit=True"):
+        model.suspicious_labels()
+
+
+def test_one_label_per_class_cannot_be_held_back(data):
+    made, y = data
+    first = np.array([np.flatnonzero(y == k)[0] for k in range(CLASSES)])
+    few = np.full(N, -1)
+    few[first] = y[first]
+    model = AltOpt(random_state=0).fit(made.X, few, graph=made.graph)
+    assert np.isnan(model.leave_one_out_.accuracy)
+    assert model.leave_one_out_.interval == (0.0, 1.0)
+    assert model.temperature_ == model.temperature
+    assert "none can be held back" in model.choice_["reason"]
+
+
+def test_no_part_of_the_method_knows_a_benchmark_by_name():
+    names = re.compile(
+        r"\b(cora|citeseer|pubmed|physics|computers|photo|chameleon|squirrel|arxiv|reddit|flickr)\b", re.I
+    )
+    package = Path(altopt.__file__).parent
+    apart = {"datasets", "experiments", "bench", "commands"}  # the last two name sizes
+    found = [
+        path
+        for path in package.rglob("*.py")
+        if path.relative_to(package).parts[0] not in apart and names.search(path.read_text())
+    ]
+    assert not found
