@@ -23,6 +23,7 @@ from altopt.bench import (
     sizes,
     solve,
     tasks,
+    update,
     words,
 )
 from altopt.bench.clock import Contestant, Timing, Unavailable, race
@@ -269,6 +270,15 @@ def test_the_growth_report(case, monkeypatch):
     assert [row["per_node_memory"] for row in table.rows] == pytest.approx([1, 1, 1, 1])
     assert [row["per_node_time"] for row in table.rows] == pytest.approx([1, 2**0.1, 4**0.1, 8**0.1])
     assert report.measures["time"] == pytest.approx(8**0.1)
+
+
+def test_the_update_report(case):
+    report = update.run(case, 5, hush)
+    [table] = report.tables
+    assert [row["who"] for row in table.rows] == ["full solve", "update, one label", "explain, one node"]
+    assert table.rows[1]["touched"] <= 300
+    assert report.measures["ledger"] <= 1e-5
+    assert report.measures["p99_ms"] > 0
 
 
 # in a process of its own

@@ -23,11 +23,15 @@ def test_every_module_opens_with_a_sentence():
         assert re.match(r'""".+?[.:]( |"""|\n)', path.read_text(), re.DOTALL), path
 
 
-@pytest.mark.parametrize("number", [0, 1])
+@pytest.mark.parametrize("number", [0, 1, 2])
 def test_the_readmes_python_runs(number, capsys):
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
-    assert len(blocks) == 2
-    exec(compile(blocks[number], "README.md", "exec"), {})
+    assert len(blocks) == 3
+    names: dict = {}
+    for block in (
+        blocks[: number + 1] if number == 1 else blocks[number : number + 1]
+    ):  # 1 goes on where 0 ends
+        exec(compile(block, "README.md", "exec"), names)
     if number == 0:
         right = float(re.search(r"right: ([\d.]+)%", capsys.readouterr().out)[1])
         assert right > 80
@@ -63,3 +67,12 @@ def test_no_benchmark_is_favoured_inside_the_package():
     for path in PACKAGE.rglob("*.py"):
         if path.relative_to(PACKAGE).parts[0] not in ("datasets", "experiments", "bench"):
             assert not names.search(path.read_text()), path
+
+
+def test_the_page_on_suggestions_is_what_the_records_say():
+    from altopt.experiments.accuracy import read_records
+
+    from altopt.experiments.suggest import page
+
+    records = read_records(ROOT / "results" / "suggest.jsonl")
+    assert (ROOT / "docs" / "suggest.md").read_text() == page(records)

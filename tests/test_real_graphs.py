@@ -10,6 +10,7 @@ from altopt import AltOpt
 from altopt.datasets import available, load
 from altopt.encoders import KernelEncoder
 from altopt.inputs import AdjacencyInputs, BlockInputs, RawInputs
+from altopt.operator import NormalizedAdjacency
 from altopt.solvers import Direct
 from altopt.splits import hide, per_class
 from altopt.views import GraphView, NoGraphView, SquaredLaplacianView
@@ -34,6 +35,30 @@ def test_twenty_labels_a_class_are_enough(name, least):
         model = AltOpt(random_state=seed).fit(X, hide(y, split.train), graph=graph)
         found.append(np.mean(model.transduction_[split.test] == y[split.test]))
     assert np.mean(found) >= least
+
+
+def test_every_ledger_of_cora_sums_to_its_row():
+    """Shares, without what the solver's tolerance left, are the row of scores_ to 1e-5; repeated calls agree."""
+    X, y, graph = graph_or_skip("Cora")
+    model = AltOpt(random_state=0).fit(X, hide(y, per_class(y, 20, seed=0).train), graph=graph)
+    for node, explanation in enumerate(model.explain_many(range(len(y)))):
+        shares = explanation.label_evidence + explanation.feature_evidence
+        assert np.abs(shares - model.scores_[node]).max() <= 1e-5 * model.scores_[node].max()
+    assert model.explain(7).from_features == model.explain(7).from_features
+
+
+def test_a_new_label_on_cora_is_the_solve_from_scratch():
+    X, y, graph = graph_or_skip("Cora")
+    model = AltOpt(random_state=0).fit(X, hide(y, per_class(y, 20, seed=0).train), graph=graph)
+    nodes = np.flatnonzero(~model.labelled_)[:30].tolist()
+    for node in nodes:
+        change = model.update({node: y[node]})
+    A_tilde = NormalizedAdjacency(model.graph_.adjacency)
+    objective = model._objective(A_tilde, model.Y_, model.labelled_)(model.encoder_output_, None)
+    truth = Direct().solve(objective, model.scores_).F
+    roots = np.sqrt(np.maximum(model.graph_.degrees, 1.0))
+    assert (np.linalg.norm(model.scores_ - truth, axis=1) <= change.error_bound * roots).all()
+    assert change.error_bound < 1e-4
 
 
 def test_the_same_graph_from_three_libraries_gives_the_same_bits():

@@ -98,6 +98,12 @@ class Explanation:
         return np.asarray(self.evidence - self.label_evidence - self.feature_evidence)
 
     @property
+    def remainder(self) -> Array:
+        """(n_classes,): the part of the tail that is nobody's: what the solver's tolerance left of the equation."""
+        known = self.parts.unsettled if self.parts.start is None else self.parts.start.sum(axis=0)
+        return self.tail if known is None else np.asarray(self.tail - known)
+
+    @property
     def error_bound(self) -> float | None:
         """How far each node's weight may be off, for the parts that are listed; None where no bound is known."""
         return self.parts.error

@@ -138,9 +138,9 @@ class Push {
     template <class After> void hand_on(const LiveRows &A, std::int32_t k, const double *step, After after) {
         const bool extra = A.begin[k] >= A.n_base;
         const std::int64_t shift = extra ? A.n_base : 0;
-        const std::int32_t *columns = (extra ? A.extra : A.base) - shift;
-        const double *weights = extra ? A.extra_weights - shift : A.base_weights;
-        for (std::int64_t e = A.begin[k]; e < A.end[k]; ++e) {
+        const std::int32_t *columns = extra ? A.extra : A.base;
+        const double *weights = extra ? A.extra_weights : A.base_weights;
+        for (std::int64_t e = A.begin[k] - shift; e < A.end[k] - shift; ++e) {
             const std::int32_t i = columns[e];
             const double a = A.coupling * A.scale[k] * A.scale[i] * (weights ? weights[e] : 1.0);
             const std::int64_t t = slot(i);
