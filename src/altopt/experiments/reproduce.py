@@ -5,8 +5,6 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
-
 from altopt.datasets import available
 from altopt.errors import InputError
 from altopt.experiments import tuned
@@ -99,14 +97,17 @@ def results(
     return f"{text}\n{' '.join(ends)}"
 
 
+def was_run(cell: str) -> bool:
+    return NOT_RUN not in cell and cell not in ("", "-")
+
+
 def words(shown: Shown) -> str:
     """A table in plain columns, without the rows and columns of which nothing was run."""
     table = shown if isinstance(shown, Table) else as_table(shown)
-    lacks = np.array([[NOT_RUN in cell for cell in row] for row in table.rows], dtype=bool)
-    columns = [k for k in range(len(table.columns)) if len(lacks) and not lacks[:, k].all()]
-    telling = [k for k in columns if lacks[:, k].any()]  # run in some rows, not in others
-    rows = [row for row, lack in zip(table.rows, lacks) if not telling or not lack[telling].all()]
-    if not rows or len(columns) < 2:
+    ours = [k for k in range(table.n_labels, len(table.columns)) if not table.columns[k].startswith("paper")]
+    rows = [row for row in table.rows if any(was_run(row[k]) for k in ours)]
+    columns = [k for k in range(len(table.columns)) if k not in ours or any(was_run(row[k]) for row in rows)]
+    if not rows:
         return ""
     lines = [tuple(row[k] for k in columns) for row in (table.columns, *rows)]
     widths = [max(map(len, column)) for column in zip(*lines)]

@@ -38,12 +38,13 @@ class Turn:
 
 @dataclass(frozen=True)
 class Table:
-    """Text cells under headings; `notes` go below."""
+    """Text cells under headings, `n_labels` columns of which say what a row is; `notes` go below."""
 
     title: str
     columns: tuple[str, ...]
     rows: Sequence[tuple[str, ...]]
     notes: tuple[str, ...] = ()
+    n_labels: int = 1
 
 
 @dataclass(frozen=True)

@@ -43,7 +43,7 @@ def show(shelf: Shelf) -> list[Shown]:
         "The paper counts Computers and Photo on their largest connected component; here, as in PyTorch Geometric, "
         "all nodes are kept. Data sets that are not run were not on disk where these runs were made.",
     )
-    return [Table("Data sets", ("data", "what", "ours", "paper", ""), rows, notes)]
+    return [Table("Data sets", ("data", "what", "ours", "paper", ""), rows, notes, n_labels=2)]
 
 
 STATISTICS = Artefact("statistics", "Data set statistics", plan, show)

@@ -88,7 +88,9 @@ def show_layers(shelf: Shelf) -> list[Shown]:
                 cell = Cell("Cora", rate)
                 ours = shelf.words(method, cell, (("n_steps", K),))
                 rows.append((rate, method, str(K), ours, f"{paper[str(cell)][method][place]:.2f}"))
-    return [Table("Accuracy on Cora with K steps", ("labels", "method", "K", "ours", "paper"), rows)]
+    return [
+        Table("Accuracy on Cora with K steps", ("labels", "method", "K", "ours", "paper"), rows, n_labels=3)
+    ]
 
 
 def plan_sensitivity(ask: Ask) -> list[Turn]:
