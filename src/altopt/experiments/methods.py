@@ -1,5 +1,6 @@
 """Who is compared: each method by name, what it may be told, and how it is fitted on a split."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -11,11 +12,14 @@ from altopt import AltOpt
 from altopt.arrays import Array
 from altopt.baselines import BASELINES, HETEROPHILY, SearchSpace
 from altopt.baselines.baseline import Baseline
+from altopt.calibration import calibration_error
 from altopt.datasets import Dataset
 from altopt.errors import InputError
 from altopt.experiments import forms
 from altopt.experiments.forms import SharedInputs, form
+from altopt.experiments.recipe import fixed_recipe
 from altopt.splits import Split, hide
+from altopt.views import SquaredLaplacianView
 
 Settings = dict[str, Any]
 INDUCTIVE_FORM: Settings = {"restart": 1.0, "n_pseudo": 0, "n_rounds": 0}
@@ -163,11 +167,32 @@ def of_trace(model: AltOpt) -> dict[str, Any]:
     return facts
 
 
+def of_own_labels(model: AltOpt, y: Array) -> dict[str, Any]:
+    """What a fit says of itself, from its training labels, beside the truth, which it never sees."""
+    if not hasattr(model, "leave_one_out_"):
+        return {}
+    found, hidden = model.leave_one_out_, ~model.labelled_
+    codes = np.searchsorted(model.classes_, y[hidden])
+    return {
+        "plan": model.choice_["plan"],
+        "leave_one_out": round(found.accuracy, 6),
+        "interval": [round(end, 6) for end in found.interval],
+        "temperature": round(model.temperature_, 4),
+        "true_accuracy": accuracy_of(model.transduction_[hidden], y[hidden]),
+        "calibration_error": round(calibration_error(model.label_distributions_[hidden], codes), 6),
+    }
+
+
+def accuracy_of(said: Array, truth: Array) -> float:
+    return round(float(np.mean(said == truth)), 6)
+
+
 @dataclass(frozen=True)
 class DefaultMethod:
-    """AltOpt() as anyone gets it: no validation label, nothing tuned."""
+    """AltOpt() as anyone gets it, or with parts named: no validation label, nothing tuned."""
 
     name: str = "AltOpt()"
+    make: Callable[[int], AltOpt] = lambda seed: AltOpt(random_state=seed)
     validation: str = "none"
     tuned_by: str | None = None
 
@@ -181,12 +206,12 @@ class DefaultMethod:
         return settings
 
     def fit(self, ground: Ground, split: Split, settings: Settings, seed: int) -> Fitted:
-        data, model = ground.dataset, AltOpt(random_state=seed)
+        data, model = ground.dataset, self.make(seed)
         model.fit(data.X, graph=data.graph, **shown(data, split, self.validation))
-        return Fitted(model.transduction_, {}, of_trace(model))
+        return Fitted(model.transduction_, {}, of_trace(model) | of_own_labels(model, np.asarray(data.y)))
 
     def fit_inductively(self, ground: Ground, split: Split, settings: Settings, seed: int) -> Fitted:
-        raise InputError("AltOpt() is compared in the transductive tables only.")
+        raise InputError(f"{self.name} is compared in the transductive tables only.")
 
 
 @dataclass(frozen=True)
@@ -235,7 +260,11 @@ def of_epochs(model: Baseline) -> dict[str, Any]:
     return facts
 
 
-OURS, DEFAULT = AltOptMethod(), DefaultMethod()
+OURS, DEFAULT, RECIPE = AltOptMethod(), DefaultMethod(), DefaultMethod("fixed recipe", fixed_recipe)
+DEFAULT_SQUARED = DefaultMethod(
+    "AltOpt(graph_view=SquaredLaplacianView)",
+    lambda seed: AltOpt(graph_view=SquaredLaplacianView, random_state=seed),
+)
 AS_PRINTED = AltOptMethod(
     "ALT-OPT as printed",
     fixed=(
@@ -259,6 +288,8 @@ LINKS = AltOptMethod("ALT-OPT on links", links=True)
 ALL: tuple[Method, ...] = (
     OURS,
     DEFAULT,
+    RECIPE,
+    DEFAULT_SQUARED,
     AS_PRINTED,
     NORMALISED,
     SQUARED,
@@ -267,6 +298,10 @@ ALL: tuple[Method, ...] = (
     *(
         BaselineMethod(kind, name, "none" if name == "LP" else "keep the best epoch")
         for name, kind in (BASELINES | HETEROPHILY).items()
+    ),
+    *(
+        BaselineMethod(BASELINES[name], f"{name}, no validation labels", "none", None)
+        for name in ("LP", "SGC", "C&S", "APPNP")
     ),
 )
 METHODS = {method.name: method for method in ALL}

@@ -3,6 +3,7 @@
 from altopt.experiments.artefacts.artefact import Artefact
 from altopt.experiments.artefacts.costs import BEST_EPOCHS, COMPLEXITY, EFFICIENCY, EPOCH_TIME, LAYER_MEMORY
 from altopt.experiments.artefacts.others import HETEROPHILY, INDUCTIVE_TABLE, NORMALISED
+from altopt.experiments.artefacts.own_labels import OWN_LABELS
 from altopt.experiments.artefacts.statistics import STATISTICS
 from altopt.experiments.artefacts.studies import ABLATION, LAYER_TABLE, SENSITIVITY, TOP_K
 from altopt.experiments.artefacts.transductive import TRANSDUCTIVE
@@ -11,6 +12,7 @@ ARTEFACTS: dict[str, Artefact] = {
     artefact.name: artefact
     for artefact in (
         TRANSDUCTIVE,
+        OWN_LABELS,
         ABLATION,
         TOP_K,
         LAYER_TABLE,

@@ -7,7 +7,13 @@ from altopt.experiments.cells import GIVEN, HETEROPHILOUS, INDUCTIVE, N_SPLITS, 
 
 INDUCTIVE_METHODS = ("ALT-OPT", "MLP", "GCN", "APPNP", "SGC", "C&S")
 INDUCTIVE_CELLS = tuple(Cell(name, INDUCTIVE) for name in ("PubMed", "CS", "Physics"))
-OUR_FORMS = ("ALT-OPT-H", "ALT-OPT-H on links", "ALT-OPT on links")
+OUR_FORMS = (
+    "AltOpt()",
+    "AltOpt(graph_view=SquaredLaplacianView)",
+    "ALT-OPT-H",
+    "ALT-OPT-H on links",
+    "ALT-OPT on links",
+)
 HETEROPHILOUS_METHODS = (*OUR_FORMS, "MLP", "GCN", *SYSTEMS)
 NORMALISED_CELLS = (Cell("PubMed", "20"), Cell("CS", "20"))
 
