@@ -65,7 +65,7 @@ def test_scores_are_the_exact_solution_to_a_millionth():
     model = AltOpt(random_state=0).fit(X, hide(y, per_class(y, 20, seed=0).train), graph=graph)
     from altopt.operator import NormalizedAdjacency
 
-    objective = model._objective(NormalizedAdjacency(graph.adjacency), model.Y_, model.labelled_)
+    objective = model._objective(graph, NormalizedAdjacency(graph.adjacency), model.Y_, model.labelled_)
     truth = Direct().solve(objective(model.encoder_output_, model.confidence_), model.scores_).F
     assert np.linalg.norm(model.scores_ - truth) <= 1e-6 * np.linalg.norm(truth)
 

@@ -63,7 +63,9 @@ def test_uptake_is_what_a_label_moves_its_own_node_by():
         other = copy.deepcopy(model)
         other.update({q: 1})
         A_tilde = NormalizedAdjacency(other.graph_.adjacency)
-        objective = other._objective(A_tilde, other.Y_, other.labelled_)(other.encoder_output_, None)
+        objective = other._objective(other.graph_, A_tilde, other.Y_, other.labelled_)(
+            other.encoder_output_, None
+        )
         moved = Direct().solve(objective, other.scores_).F[q] - before
         u = uptake(model, np.array([q]))[0]
         assert_allclose(moved, u * (np.array([0.0, 1.0]) - before), atol=2e-3)

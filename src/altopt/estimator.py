@@ -333,7 +333,7 @@ class AltOpt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         assert self.neighbours_ is not None
         rows, known = self.neighbours_.edges_of(X)
         n, n_new = self.graph_.n_nodes, X.shape[0]
-        if self.graph_view not in (None, GraphView):  # another view has another row: solve it
+        if self.plan_.graph_view is not GraphView:  # another view has another row: solve it
             return self._solve_extended(X, (rows + n, known, np.ones(len(rows))))
         degrees = np.bincount(rows, minlength=n_new)[rows] * np.maximum(self.graph_.degrees[known], 1.0)
         ties = sp.csr_array((1.0 / np.sqrt(degrees), (rows, known)), shape=(n_new, n + n_new))

@@ -248,7 +248,7 @@ def test_blocks_are_sparse_where_that_is_smaller():
         (HopInputs(hops=(2, 1)), "hops must be rising whole numbers"),
         (HopInputs(hops=()), "hops must be rising whole numbers"),
         (BlockInputs(()), "needs at least one part"),
-        (BlockInputs((RawInputs(),), scaling="loud"), "scaling must be 'unit', 'level' or None"),
+        (BlockInputs((RawInputs(),), scaling="loud"), "scaling must be 'unit', 'level', 'size' or None"),
     ],
 )
 def test_what_cannot_be_made_is_refused(kind, message):
@@ -263,7 +263,9 @@ def test_what_cannot_be_made_is_refused(kind, message):
 def test_every_kind_fits_predicts_later_nodes_and_is_stored(kind, tmp_path):
     A, X = directed(), features()
     y = np.where(np.arange(N) < 30, np.arange(N) % 3, -1)
-    model = AltOpt(inputs=kind, n_rounds=1, random_state=0).fit(X, y, graph=Graph(A, directed=True))
+    model = AltOpt(inputs=kind, n_rounds=1, cross_fit=False, random_state=0).fit(
+        X, y, graph=Graph(A, directed=True)
+    )
     P = model.predict_proba(features(seed=4)[:3], edges=[(0, 1), (0, 2), (1, 7)])
     assert_allclose(P.sum(axis=1), 1.0, atol=1e-6)
     model.save(tmp_path / "m")
@@ -276,5 +278,5 @@ def test_undirected_kinds_work_on_the_graph_built_from_X(tmp_path):
     X = features().toarray()
     y = np.where(np.arange(N) < 30, np.arange(N) % 3, -1)
     kind = BlockInputs((RawInputs(), AdjacencyInputs(), HopInputs(n_components=6), DegreeInputs()))
-    model = AltOpt(inputs=kind, n_rounds=1, random_state=0).fit(X, y)
+    model = AltOpt(inputs=kind, n_rounds=1, cross_fit=False, random_state=0).fit(X, y)
     assert_allclose(model.predict_proba(X[:4] + 0.1).sum(axis=1), 1.0, atol=1e-6)

@@ -128,7 +128,9 @@ def on_case(case: Case, repeats: int, say: Say) -> list[dict[str, Any]]:
 def full_solves(model: Any) -> list[float]:
     """Seconds of F solved from scratch to the fit's own tolerance, the layout of the graph given."""
     A_tilde = NormalizedAdjacency(model.graph_.adjacency, model.self_loops)
-    objective = model._objective(A_tilde, model.Y_, model.labelled_)(model.encoder_output_, None)
+    objective = model._objective(model.graph_, A_tilde, model.Y_, model.labelled_)(
+        model.encoder_output_, None
+    )
     start, walls = np.zeros_like(model.scores_), []
     for _ in range(SOLVES + 1):
         began = time.perf_counter()

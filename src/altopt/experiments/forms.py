@@ -10,6 +10,7 @@ from altopt.encoders import LinearEncoder, MLPEncoder
 from altopt.encoders.encoder import Encoder
 from altopt.graph import Graph
 from altopt.inputs import Inputs, PlainInputs, Prepared, ReducedInputs
+from altopt.inputs.reduced import PreparedReduced
 from altopt.operator import NormalizedAdjacency
 from altopt.paper import VIEWS
 from altopt.solvers import GradientSteps
