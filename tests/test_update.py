@@ -14,9 +14,18 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from numpy.testing import assert_allclose, assert_array_equal
 
 from altopt import AltOpt, Graph, InputError
+from altopt.inputs import (
+    AdjacencyInputs,
+    BlockInputs,
+    DegreeInputs,
+    HopInputs,
+    PlainInputs,
+    RawInputs,
+    ReducedInputs,
+)
 from altopt.operator import NormalizedAdjacency
-from altopt.solvers import Direct
-from altopt.views import NoGraphView, SquaredLaplacianView
+from altopt.solvers import Direct, JacobiSteps
+from altopt.views import GraphView, NoGraphView, SquaredLaplacianView
 from problems import two_communities
 
 MADE: dict = {}  # fitted models, each made once
@@ -243,6 +252,135 @@ def test_refresh_renews_what_the_encoder_says_nearby_only():
     again.update(edges=[(2, 31, 0)], refresh=True)
     for part, was in zip(again.inputs_.Z.parts, model.inputs_.Z.parts, strict=True):
         assert_allclose(part, was, atol=1e-4)
+
+
+KINDS = {
+    "raw": RawInputs(),
+    "diffused": PlainInputs(),
+    "reduced": ReducedInputs(n_components=5, storage="float16"),
+    "hops along edges": HopInputs(direction="out"),
+    "adjacency": AdjacencyInputs(),
+    "adjacency, reduced": AdjacencyInputs("in", n_components=6),
+    "degrees": DegreeInputs(),
+    "blocks": BlockInputs((HopInputs(), ReducedInputs()), scaling="size"),
+    "blocks of others": BlockInputs((AdjacencyInputs("out"), DegreeInputs(), PlainInputs())),
+}
+
+
+def directed_model(kind, **settings):
+    X, y, _, A = two_communities(n=60)
+    graph = Graph(sp.csr_array(sp.triu(A)), directed=True)
+    return AltOpt(inputs=kind, random_state=0, cross_fit=False, n_rounds=1, **settings).fit(X, y, graph=graph)
+
+
+@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("view", [GraphView, NoGraphView], ids=["pushed", "solved anew"])
+def test_every_kind_of_inputs_takes_new_nodes_and_edges(name, view, tmp_path):
+    model = directed_model(KINDS[name], graph_view=view)
+    X = np.random.default_rng(5).normal(size=(2, 8))
+    edges = pa.table({"source": [60, 60, 7, 60], "target": [5, 9, 61, 61]})
+    ids = [60, 61]
+    for _ in range(2):  # the second time on a model that has grown
+        P = model.predict_proba(X, edges=edges, ids=ids)
+        n = model.graph_.n_nodes
+        model.update(features=X, edges=[(n, 5), (n, 9), (7, n + 1), (n, n + 1)])
+        assert_allclose(model.label_distributions_[n:], P, atol=1e-5)
+        edges = pa.table({"source": [62, 62, 7, 62], "target": [5, 9, 63, 63]})
+        ids = [62, 63]
+    change = model.update(edges=[(3, 59), (60, 30), (61, 7, 0)], refresh=True)
+    if view is GraphView:
+        assert_is_the_solution(model, change)
+    rows = model.inputs_.rows(model.inputs_.Z[np.arange(64)])
+    near = [3, 59, 60, 30, 61, 7]
+    assert_allclose(model.encoder_.predict(rows)[near], model.encoder_output_[near], atol=1e-3)
+    model.save(tmp_path / "model")
+    loaded = AltOpt.load(tmp_path / "model")
+    assert fingerprint(loaded) == fingerprint(model)
+    loaded.update(features=X[:1], edges=[(64, 60)], refresh=True)
+    model.update(features=X[:1], edges=[(64, 60)], refresh=True)
+    assert_allclose(loaded.scores_, model.scores_, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_both_ways_to_update_renew_the_same(name):
+    """The push and the solve on all nodes are told the same edges."""
+    asked = {"edges": [(31, 2), (60, 3), (2, 60)], "features": np.ones((1, 8)), "refresh": True}
+    pushed = directed_model(KINDS[name])
+    anew = copy.deepcopy(pushed).set_params(solver=JacobiSteps(n_steps=300))
+    for model in (pushed, anew):
+        arc = sp.coo_array(model.graph_.directed_adjacency)
+        back = (int(arc.col[0]), int(arc.row[0]))  # an edge that gets its other direction
+        model.update(**{**asked, "edges": [*asked["edges"], back]})
+    assert (pushed.graph_.directed_adjacency != anew.graph_.directed_adjacency).nnz == 0
+    assert_allclose(pushed.encoder_output_, anew.encoder_output_, atol=1e-6)
+    assert_allclose(pushed.scores_, anew.scores_, atol=1e-5)
+    for state, other in zip(pushed.inputs_.state().values(), anew.inputs_.state().values(), strict=True):
+        assert_allclose(state, other, atol=1e-5)
+
+
+class Unchanging:
+    """Inputs of a user's own that know nothing of updates."""
+
+    def __init__(self, inner):
+        self.Z, self.rows, self.extend, self.state = inner.Z, inner.rows, inner.extend, inner.state
+
+
+def test_inputs_that_cannot_be_renewed_are_refused_before_anything_changed():
+    model = fitted()
+    model.inputs_ = Unchanging(model.inputs_)
+    before = fingerprint(model)
+    with pytest.raises(
+        InputError, match=r"refresh=True needs encoder inputs with renewed\(\), which Unchanging"
+    ):
+        model.update({3: 1}, edges=[(2, 31)], refresh=True)
+    with pytest.raises(InputError, match=r"Adding nodes needs encoder inputs with with_rows\(\)"):
+        model.update(features=np.ones((1, 8)))
+    assert fingerprint(model) == before
+    assert_is_the_solution(model, model.update({3: 1}, edges=[(2, 31)]))
+
+
+@pytest.fixture(scope="module")
+def judged():
+    X, y, _, A = two_communities(n=60)
+    return AltOpt(random_state=0, n_rounds=1).fit(X, y, graph=A)
+
+
+@pytest.mark.parametrize(
+    "asked", [{"labels": {40: 1}}, {"edges": [(2, 31)]}, {"features": np.ones((1, 8)), "edges": [(60, 3)]}]
+)
+def test_what_was_said_of_labels_at_the_fit_is_not_said_of_others(judged, asked, tmp_path):
+    model = copy.deepcopy(judged)
+    told = model.suspicious_labels()
+    model.what_if({40: 1})
+    model.update()
+    assert model.suspicious_labels() == told
+    kept = model.temperature_, model.choice_, model.graph_help_
+    model.update(**asked)
+    model.save(tmp_path / "model")
+    for one in (model, AltOpt.load(tmp_path / "model")):
+        with pytest.raises(
+            InputError, match="suspicious_labels would speak of labels and edges as they were"
+        ):
+            one.suspicious_labels()
+        with pytest.raises(AttributeError, match="an update changed them since. Fit again"):
+            one.leave_one_out_  # noqa: B018
+        assert not hasattr(one, "leave_one_out_")
+        assert (one.temperature_, one.choice_, one.graph_help_) == kept
+    X, y, _, A = two_communities(n=60)
+    assert model.fit(X, y, graph=A).suspicious_labels() == told
+
+
+def test_a_fit_that_held_nothing_back_forgets_what_an_earlier_one_did(judged):
+    X, y, _, A = two_communities(n=60)
+    model = copy.deepcopy(judged).set_params(cross_fit=False).fit(X, y, graph=A)
+    with pytest.raises(
+        InputError, match="suspicious_labels needs labels held back, which this fit did not do"
+    ):
+        model.suspicious_labels()
+    assert model.graph_help_ is None
+    model.update({40: 1})
+    with pytest.raises(AttributeError, match="leave_one_out_ needs labels held back"):
+        model.leave_one_out_  # noqa: B018
 
 
 def test_tables_dicts_and_pairs_are_the_same_update():

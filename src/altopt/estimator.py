@@ -18,7 +18,8 @@ from altopt.errors import InputError
 from altopt.features import empty_rows, has_missing
 from altopt.graph import Graph
 from altopt.inputs import EAGER, Inputs, NewNodes
-from altopt.judging import Judge
+from altopt.judging import GraphHelp, Judge
+from altopt.leave_one_out import NOT_HELD_BACK, OUTDATED, LeaveOneOut
 from altopt.material import Material
 from altopt.neighbours import Neighbours
 from altopt.operator import NormalizedAdjacency
@@ -265,10 +266,12 @@ class AltOpt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _judge_fit(self, judge: Judge | None) -> None:
         """How good the fit is, from labels it was not shown: accuracy, temperature, what the graph is worth."""
         self.temperature_ = float(self.temperature)
+        self._leave_one_out = NOT_HELD_BACK
+        self.graph_help_: GraphHelp | None = None
         if judge is None:
             return
         sizes = np.bincount(self.scores_.argmax(axis=1), minlength=len(self.classes_)).astype(float)
-        self.leave_one_out_, self.temperature_ = judge.leave_one_out(
+        self._leave_one_out, self.temperature_ = judge.leave_one_out(
             self.plan_, self.graph_.ids, self.classes_, sizes, self.temperature
         )
         self.graph_help_ = judge.graph_help(self.classes_, sizes)
@@ -351,12 +354,18 @@ class AltOpt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         below zero, the rest of the evidence outvotes the label. `explain` says who does.
         """
         check_is_fitted(self)
-        if not hasattr(self, "leave_one_out_"):
-            raise InputError(
-                "suspicious_labels needs labels held back, which this fit did not do. Fit with cross_fit=True and the "
-                "squared feature and label views."
-            )
-        return self.leave_one_out_.suspicious()
+        if isinstance(self._leave_one_out, str):
+            raise InputError(f"suspicious_labels {self._leave_one_out}")
+        return self._leave_one_out.suspicious()
+
+    _leave_one_out: LeaveOneOut | str = "is there after fit."  # or why there is none
+
+    @property
+    def leave_one_out_(self) -> LeaveOneOut:
+        """The labelled nodes as the fit judged them without their own label; an update makes an end of it."""
+        if isinstance(self._leave_one_out, str):
+            raise AttributeError(f"leave_one_out_ {self._leave_one_out}")
+        return self._leave_one_out
 
     # reasons and change
 
@@ -425,9 +434,14 @@ class AltOpt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             20,000 nodes, 1e-4 on larger graphs.
 
         Wrong input is refused as a whole, and the model stays as it was. `scores_` and its kin change in place.
+        `temperature_`, `choice_` and `graph_help_` stay what the fit found; `leave_one_out_`, which speaks of single
+        labels, is there again after a fit.
         """
         check_is_fitted(self)
-        return update.update(self, labels, edges, nodes, features, refresh, tolerance, store=True)
+        change = update.update(self, labels, edges, nodes, features, refresh, tolerance, store=True)
+        if change.n_changed and not isinstance(self._leave_one_out, str):
+            self._leave_one_out = OUTDATED
+        return change
 
     def what_if(self, labels: Any, *, tolerance: float | None = None) -> changes.Change:
         """What `update` would do with these labels; nothing is stored."""

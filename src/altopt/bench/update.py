@@ -81,7 +81,9 @@ def on_case(case: Case, repeats: int, say: Say) -> list[dict[str, Any]]:
     """Rows for a full solve, updates and explanations on one graph."""
     say(f"fitting {case.size.n_nodes:,} nodes")
     y, graph = case.known(), Graph(case.adjacency())
-    model = AltOpt(random_state=SEED, n_rounds=1, n_warmup=10, n_epochs=10).fit(case.X, y, graph=graph)
+    model = AltOpt(random_state=SEED, n_rounds=1, n_warmup=10, n_epochs=10, cross_fit=False).fit(
+        case.X, y, graph=graph
+    )
     basics = {"nodes": case.size.n_nodes, "edges": case.size.n_edges}
     say("full solves")
     solved = full_solves(model)
