@@ -83,6 +83,7 @@ class Work:
             self.push_.draw_on(live.carried)
         self.drew, self.began = store, False
         self.n_before = live.n_nodes
+        self.directed: Any = None  # the directed adjacency now, where there is one and inputs are made
         self.renewed: tuple[Array, Any, Array] | None = None  # nodes, their X' and their P
         self.reached: Array | None = None
 

@@ -13,7 +13,7 @@ from altopt.errors import InputError
 from altopt.features import Features, column_means, filled, has_missing
 from altopt.graph import Graph
 from altopt.inputs.directions import leading_directions, random_start
-from altopt.inputs.inputs import ChangedNodes, NewNodes, OneZ
+from altopt.inputs.inputs import ChangedNodes, NewNodes, OneZ, product
 from altopt.inputs.reduced import Projection
 from altopt.inputs.scaling import Scaling
 from altopt.matrices import with_prefix
@@ -41,7 +41,7 @@ class PreparedHops(OneZ):
         n, S = len(self.Z), self._rows_of_S(new)
         found = [self.coordinates(new.X)]
         for hop in range(max(self.hops)):
-            found.append(np.asarray(S[:, :n] @ self._hop(self.Z, hop) + S[:, n:] @ found[-1]))
+            found.append(np.asarray(product(S[:, :n], self._hop(self.Z, hop)) + S[:, n:] @ found[-1]))
         return np.concatenate(found, axis=1)
 
     def renewed(self, changed: ChangedNodes) -> Array:
@@ -51,7 +51,7 @@ class PreparedHops(OneZ):
         found = [self._hop(self.Z[nodes], 0)]
         for hop in range(max(self.hops)):
             moved = found[-1] - self._hop(self.Z, hop)[nodes]
-            found.append(np.asarray(S @ self._hop(self.Z, hop) + among @ moved))
+            found.append(np.asarray(product(S, self._hop(self.Z, hop)) + among @ moved))
         return np.concatenate(found, axis=1)
 
     def _rows_of_S(self, rows: NewNodes | ChangedNodes) -> Any:

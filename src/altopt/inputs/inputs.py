@@ -161,7 +161,7 @@ def diffused_from(known: Any, own: Any, new: NewNodes) -> Any:
     n = known.shape[0]
     ties = new.ties.astype(np.float32)
     own_share, taken = np.float32(new.restart), np.float32(1 - new.restart)
-    from_known = taken * np.asarray(ties[:, :n] @ known) + own_share * own
+    from_known = taken * product(ties[:, :n], known) + own_share * own
     among_new = ties[:, n:]
     Z = own
     for _ in range(new.n_steps):
@@ -180,12 +180,19 @@ def diffused_again(Z: Any, changed: ChangedNodes) -> Any:
         return before
     now = before.astype(np.float64)
     alone = without_entries(changed.ties_before)
-    own = (now - (1 - restart) * np.asarray(changed.ties_before @ Z)) / np.where(alone, 1.0, restart)[:, None]
+    own = (now - (1 - restart) * product(changed.ties_before, Z)) / np.where(alone, 1.0, restart)[:, None]
     inside = changed.ties[:, changed.nodes]
-    fixed = (1 - restart) * (np.asarray(changed.ties @ Z) - np.asarray(inside @ now)) + restart * own
+    fixed = (1 - restart) * (product(changed.ties, Z) - np.asarray(inside @ now)) + restart * own
     for _ in range(changed.n_steps):
         now = fixed + (1 - restart) * np.asarray(inside @ now)
     return settle_isolated(without_entries(changed.ties), now, restart).astype(Z.dtype)
+
+
+def product(rows: Any, Z: Array) -> Array:
+    """A few sparse rows times Z, of which only the rows that count are read."""
+    columns, place = np.unique(rows.indices, return_inverse=True)
+    narrow = sp.csr_array((rows.data, place, rows.indptr), shape=(rows.shape[0], len(columns)))
+    return np.asarray(narrow @ Z[columns].astype(rows.dtype))
 
 
 def without_entries(rows: Any) -> Array:
