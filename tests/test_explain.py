@@ -6,25 +6,35 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
 from altopt import AltOpt, Graph, InputError
+from altopt.choice import Choice
 from altopt.datasets import communities
 from altopt.operator import NormalizedAdjacency
 from altopt.solvers import ChebyshevSteps, ConjugateGradient, Direct, JacobiSteps
-from altopt.views import SquaredLaplacianView
+from altopt.views import NoGraphView, SquaredLaplacianView
 from problems import two_communities
 
 MODELS = {
-    "default": lambda: AltOpt(random_state=0),
+    "default": lambda: AltOpt(cross_fit=False, random_state=0),
     "other weights, conjugate gradients": lambda: AltOpt(
-        feature_weight=1.0, label_weight=7.0, solver=ConjugateGradient(rtol=1e-8), random_state=0
+        feature_weight=1.0,
+        label_weight=7.0,
+        solver=ConjugateGradient(rtol=1e-8),
+        cross_fit=False,
+        random_state=0,
     ),
-    "self-loops, factorised": lambda: AltOpt(self_loops=True, solver=Direct(), random_state=0),
-    "squared Laplacian, solved": lambda: AltOpt(graph_view=SquaredLaplacianView, random_state=0),
-    "paper": lambda: AltOpt.paper(total_epochs=10, n_rounds=2, random_state=0),
-    "paper, no rounds": lambda: AltOpt.paper(total_epochs=10, n_rounds=0, random_state=0),
-    "paper H": lambda: AltOpt.paper("H", total_epochs=10, n_rounds=2, random_state=0),
-    "paper ce": lambda: AltOpt.paper("ce", total_epochs=10, n_rounds=2, random_state=0),
-    "Jacobi": lambda: AltOpt(solver=JacobiSteps(n_steps=5), random_state=0),
-    "Chebyshev, 6 steps": lambda: AltOpt(solver=ChebyshevSteps(n_steps=6), random_state=0),
+    "self-loops, factorised": lambda: AltOpt(
+        self_loops=True, solver=Direct(), cross_fit=False, random_state=0
+    ),
+    "squared Laplacian, solved": lambda: AltOpt(
+        graph_view=SquaredLaplacianView, cross_fit=False, random_state=0
+    ),
+    "features alone": lambda: AltOpt(graph_view=NoGraphView, cross_fit=False, random_state=0),
+    "paper": lambda: AltOpt.paper(total_epochs=10, n_rounds=2, cross_fit=False, random_state=0),
+    "paper, no rounds": lambda: AltOpt.paper(total_epochs=10, n_rounds=0, cross_fit=False, random_state=0),
+    "paper H": lambda: AltOpt.paper("H", total_epochs=10, n_rounds=2, cross_fit=False, random_state=0),
+    "paper ce": lambda: AltOpt.paper("ce", total_epochs=10, n_rounds=2, cross_fit=False, random_state=0),
+    "Jacobi": lambda: AltOpt(solver=JacobiSteps(n_steps=5), cross_fit=False, random_state=0),
+    "Chebyshev, 6 steps": lambda: AltOpt(solver=ChebyshevSteps(n_steps=6), cross_fit=False, random_state=0),
 }
 FIXED_STEPS = [name for name in MODELS if name.startswith(("paper", "Jacobi", "Chebyshev"))]
 
@@ -53,7 +63,7 @@ def test_shares_sum_to_the_row_of_scores(name):
 def dense_G(model):
     A_tilde = NormalizedAdjacency(model.graph_.adjacency, model.self_loops).as_dense()
     L = np.eye(len(A_tilde)) - A_tilde
-    L = L @ L if model.graph_view is SquaredLaplacianView else L
+    L = {SquaredLaplacianView: L @ L, NoGraphView: 0 * L}.get(model.graph_view, L)
     M = np.diag(model.labelled_.astype(float))
     return np.linalg.inv(L + model.feature_weight * np.eye(len(L)) + model.label_weight * M)
 
@@ -75,6 +85,36 @@ def test_shares_are_those_of_the_dense_inverse(name):
         )
         # what is in no node's name is what the solver's tolerance left
         assert abs(explanation.tail).max() <= 1e-5 * explanation.total
+
+
+def test_where_the_fit_left_the_graph_aside_a_node_is_explained_by_itself(monkeypatch):
+    """The plan that was chosen, not the settings, says that F rests on features and labels alone."""
+    monkeypatch.setattr(
+        "altopt.judging.choose", lambda usual, others, *_: Choice(others[-1], [], "It says so.")
+    )
+    X, y, truth, A = two_communities(n=150)
+    with pytest.warns(UserWarning, match="The graph does not help here"):
+        model = AltOpt(random_state=0, n_rounds=1).fit(X, y, graph=A)
+    assert model.plan_.name == "features alone"
+    assert model.plan_.graph_view is NoGraphView
+    assert model.graph_view is None
+    own = 1.0 / (model.plan_.feature_weight + model.plan_.label_weight * model.labelled_)
+    for node, explanation in zip(range(150), model.explain_many(range(150))):
+        k = explanation.code
+        features = model.plan_.feature_weight * own[node] * model.encoder_output_[node, k]
+        assert [name for name, _ in explanation.from_features if name is not None] == [node]
+        assert explanation.from_features[0][1] == pytest.approx(features, rel=1e-6)
+        expected = [node] if model.labelled_[node] and truth[node] == k else []
+        assert [name for name, _, _ in explanation.from_labels] == expected
+        assert total_of(explanation) == pytest.approx(explanation.total, rel=1e-6)
+        assert explanation.path[0] == []
+    # and it goes on: labels, edges and nodes, which move nobody else
+    before = model.scores_.copy()
+    P = model.predict_proba(X[:1], edges=[(0, 3)])
+    model.update({100: 1 - truth[100]}, [(150, 3), (2, 3)], None, X[:1], refresh=True)
+    assert np.flatnonzero(np.abs(model.scores_[:150] - before).max(axis=1) > 1e-6).tolist() == [100]
+    assert_allclose(model.label_distributions_[150], P[0], atol=1e-6)
+    assert len(model.suggest(3)) == 3
 
 
 @pytest.mark.parametrize("name", FIXED_STEPS)
@@ -99,7 +139,7 @@ def test_a_ledger_cut_short_still_sums_and_keeps_its_bound():
     data = communities(n_nodes=3000, n_classes=4, seed=1)
     y = np.full(3000, -1)
     y[:200] = data.y[:200]
-    model = AltOpt(random_state=0).fit(data.X, y, graph=data.graph)
+    model = AltOpt(random_state=0, cross_fit=False).fit(data.X, y, graph=data.graph)
     for node in (7, 500, 2999):
         whole, part = model.explain(node), model.explain(node, tolerance=1e-3)
         assert part.parts.n_reached < whole.parts.n_reached
@@ -136,7 +176,9 @@ def test_the_path_is_the_strongest_of_all_walks():
     X = np.zeros((6, 2))
     X[:, 0], X[4:, 1] = 1.0, 5.0
     y = [None, None, None, "left", "right", None]
-    model = AltOpt(random_state=0, label_weight=50.0).fit(X, y, graph=Graph(graph, nodes=list("abcdxy")))
+    model = AltOpt(random_state=0, cross_fit=False, label_weight=50.0).fit(
+        X, y, graph=Graph(graph, nodes=list("abcdxy"))
+    )
     explanation = model.explain("a")
     walk, amount = explanation.path
     # one walk's share: 1/H_aa * product of a_kl / H_ll * evidence at d, with degrees 1, 2, 2, 1
@@ -154,7 +196,7 @@ def test_a_node_alone_is_explained_by_itself():
     A = sp.lil_array(A)
     A[39] = 0
     A[:, 39] = 0
-    model = AltOpt(random_state=0).fit(X, y, graph=sp.csr_array(A))
+    model = AltOpt(random_state=0, cross_fit=False).fit(X, y, graph=sp.csr_array(A))
     explanation = model.explain(39)
     assert [node for node, _ in explanation.from_features if node is not None] == [39]
     assert explanation.path == ([], 0.0)
@@ -163,10 +205,10 @@ def test_a_node_alone_is_explained_by_itself():
 def test_renumbering_nodes_renumbers_the_ledger():
     X, y, _, A = two_communities(n=60)
     order = np.random.default_rng(3).permutation(60)
-    model = AltOpt(random_state=0).fit(X, y, graph=A)
+    model = AltOpt(random_state=0, cross_fit=False).fit(X, y, graph=A)
     # the same F and P in another order: the ledger must not depend on it
     ids = [f"n{k}" for k in range(60)]
-    named = AltOpt(random_state=0).fit(X, y, graph=Graph(A, nodes=ids))
+    named = AltOpt(random_state=0, cross_fit=False).fit(X, y, graph=Graph(A, nodes=ids))
     named.graph_ = Graph(sp.csr_array(A[order][:, order]), nodes=[ids[k] for k in order])
     for name in ("scores_", "encoder_output_", "labelled_", "transduction_"):
         setattr(named, name, getattr(model, name)[order])

@@ -54,7 +54,9 @@ def test_a_new_label_on_cora_is_the_solve_from_scratch():
     for node in nodes:
         change = model.update({node: y[node]})
     A_tilde = NormalizedAdjacency(model.graph_.adjacency)
-    objective = model._objective(A_tilde, model.Y_, model.labelled_)(model.encoder_output_, None)
+    objective = model._objective(model.graph_, A_tilde, model.Y_, model.labelled_)(
+        model.encoder_output_, None
+    )
     truth = Direct().solve(objective, model.scores_).F
     roots = np.sqrt(np.maximum(model.graph_.degrees, 1.0))
     assert (np.linalg.norm(model.scores_ - truth, axis=1) <= change.error_bound * roots).all()
@@ -90,7 +92,7 @@ def test_scores_are_the_exact_solution_to_a_millionth():
     model = AltOpt(random_state=0).fit(X, hide(y, per_class(y, 20, seed=0).train), graph=graph)
     from altopt.operator import NormalizedAdjacency
 
-    objective = model._objective(NormalizedAdjacency(graph.adjacency), model.Y_, model.labelled_)
+    objective = model._objective(graph, NormalizedAdjacency(graph.adjacency), model.Y_, model.labelled_)
     truth = Direct().solve(objective(model.encoder_output_, model.confidence_), model.scores_).F
     assert np.linalg.norm(model.scores_ - truth) <= 1e-6 * np.linalg.norm(truth)
 

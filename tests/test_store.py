@@ -56,6 +56,51 @@ def test_what_was_stored_comes_back(name, with_graph, data, tmp_path):
     assert repr(again.get_params()) == repr(model.get_params())
 
 
+@pytest.mark.parametrize("words", ["str", "object", None])
+def test_what_labels_held_back_said_comes_back(words, data, tmp_path):
+    """Accuracy, margins, suspicious labels and what the graph is worth; ids and labels of any plain type."""
+    X, y, _, A = data
+    given = y if words is None else np.where(y < 0, None, np.array(["left", "right"], dtype=object)[y])
+    names = None if words is None else np.array([f"n{k}" for k in range(len(y))], dtype=words)
+    graph = A if names is None else Graph(A, nodes=names)
+    model = AltOpt(random_state=0, n_rounds=1).fit(X, given, graph=graph)
+    model.save(tmp_path / "model")
+    again = AltOpt.load(tmp_path / "model")
+    assert again.suspicious_labels() == model.suspicious_labels()
+    assert len(again.suspicious_labels()) == (y >= 0).sum()
+    stored, found = again.leave_one_out_, model.leave_one_out_
+    for name in ("nodes", "given", "predictions", "margin", "scores"):
+        assert_array_equal(getattr(stored, name), getattr(found, name), err_msg=name)
+        assert getattr(stored, name).dtype.kind == getattr(found, name).dtype.kind
+    for name in ("accuracy", "interval", "calibration_error"):
+        assert getattr(stored, name) == getattr(found, name)
+    assert again.graph_help_ == model.graph_help_
+    assert again.graph_help_.gain == model.graph_help_.gain
+
+
+def test_a_fit_that_could_hold_nothing_back_comes_back(data, tmp_path):
+    """One label of each class: nothing is known, and that is stored too."""
+    X, y, _, A = data
+    y = np.where(np.isin(np.arange(len(y)), [np.argmax(y == 0), np.argmax(y == 1)]), y, -1)
+    model = AltOpt(random_state=0, n_rounds=1).fit(
+        X, y, graph=Graph(A, nodes=[f"n{k}" for k in range(len(y))])
+    )
+    model.save(tmp_path / "model")
+    again = AltOpt.load(tmp_path / "model")
+    assert np.isnan(again.leave_one_out_.accuracy)
+    assert again.suspicious_labels() == model.suspicious_labels() == []
+    assert again.graph_help_ == model.graph_help_
+
+
+def test_a_fit_without_labels_held_back_says_so_from_disk_too(data, tmp_path):
+    X, y, _, A = data
+    AltOpt(random_state=0, n_rounds=1, cross_fit=False).fit(X, y, graph=A).save(tmp_path / "model")
+    again = AltOpt.load(tmp_path / "model")
+    assert again.graph_help_ is None
+    with pytest.raises(InputError, match="needs labels held back"):
+        again.suspicious_labels()
+
+
 @pytest.mark.parametrize(
     "ids",
     [

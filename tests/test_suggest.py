@@ -15,7 +15,7 @@ from problems import two_communities
 
 def fitted(**settings):
     X, y, _, A = two_communities(n=120, labels_per_class=2)
-    return AltOpt(random_state=0, **settings).fit(X, y, graph=A)
+    return AltOpt(random_state=0, cross_fit=False, **settings).fit(X, y, graph=A)
 
 
 def test_suggestions_are_unlabelled_distinct_and_best_first():
@@ -63,7 +63,9 @@ def test_uptake_is_what_a_label_moves_its_own_node_by():
         other = copy.deepcopy(model)
         other.update({q: 1})
         A_tilde = NormalizedAdjacency(other.graph_.adjacency)
-        objective = other._objective(A_tilde, other.Y_, other.labelled_)(other.encoder_output_, None)
+        objective = other._objective(other.graph_, A_tilde, other.Y_, other.labelled_)(
+            other.encoder_output_, None
+        )
         moved = Direct().solve(objective, other.scores_).F[q] - before
         u = uptake(model, np.array([q]))[0]
         assert_allclose(moved, u * (np.array([0.0, 1.0]) - before), atol=2e-3)
@@ -82,7 +84,7 @@ def test_doubt_is_trusted_more_the_more_labels_there_are():
 def test_only_nodes_that_can_be_asked_for_are_named():
     X, y, _, A = two_communities(n=120, labels_per_class=2)
     names = [f"n{k}" for k in range(120)]
-    model = AltOpt(random_state=0).fit(X, y, graph=Graph(A, nodes=names))
+    model = AltOpt(random_state=0, cross_fit=False).fit(X, y, graph=Graph(A, nodes=names))
     found = model.suggest(5, among=["n50", "n51", "n0", "n99"])
     assert {node for node, _ in found} == {"n50", "n51", "n99"}
     with pytest.raises(InputError, match="no unlabelled node to suggest"):
@@ -108,5 +110,7 @@ def test_nodes_that_say_nothing_are_not_asked_for():
     X[100:] = 0.0
     A = A.toarray()
     A[100:] = A[:, 100:] = 0.0
-    model = AltOpt(random_state=0).fit(X, y, graph=Graph(np.argwhere(np.triu(A)), n_nodes=120))
+    model = AltOpt(random_state=0, cross_fit=False).fit(
+        X, y, graph=Graph(np.argwhere(np.triu(A)), n_nodes=120)
+    )
     assert all(node < 100 for node, _ in model.suggest(20))

@@ -14,32 +14,57 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from numpy.testing import assert_allclose, assert_array_equal
 
 from altopt import AltOpt, Graph, InputError
+from altopt.inputs import (
+    AdjacencyInputs,
+    BlockInputs,
+    DegreeInputs,
+    HopInputs,
+    PlainInputs,
+    RawInputs,
+    ReducedInputs,
+)
 from altopt.operator import NormalizedAdjacency
-from altopt.solvers import Direct
-from altopt.views import SquaredLaplacianView
+from altopt.solvers import Direct, JacobiSteps
+from altopt.views import GraphView, NoGraphView, SquaredLaplacianView
 from problems import two_communities
+
+MADE: dict = {}  # fitted models, each made once
 
 
 def fitted(names=None, weights=False, n=60, **settings):
+    key = repr((names, weights, n, settings))
+    if key not in MADE:
+        MADE[key] = newly_fitted(names, weights, n, **settings)
+    return copy.deepcopy(MADE[key])
+
+
+def newly_fitted(names, weights, n, **settings):
     X, y, _, A = two_communities(n=n)
     if weights:
         A = sp.csr_array(A * (1 + np.abs(np.subtract.outer(np.arange(n), np.arange(n))) % 3))
     graph = Graph(A) if names is None else Graph(A, nodes=names)
-    return AltOpt(random_state=0, **settings).fit(X, y, graph=graph)
+    return AltOpt(random_state=0, cross_fit=False, **settings).fit(X, y, graph=graph)
 
 
 def from_scratch(model):
     A_tilde = NormalizedAdjacency(model.graph_.adjacency, model.self_loops)
-    objective = model._objective(A_tilde, model.Y_, model.labelled_)(model.encoder_output_, None)
+    objective = model._objective(model.graph_, A_tilde, model.Y_, model.labelled_)(
+        model.encoder_output_, None
+    )
     return Direct().solve(objective, model.scores_).F
+
+
+def roots_of_degrees(model):
+    degrees = NormalizedAdjacency(model.graph_.adjacency, model.self_loops).degrees
+    return np.sqrt(np.where(degrees > 0, degrees, 1.0))
 
 
 def assert_is_the_solution(model, change):
     """Each row within sqrt(degree) times the stated bound of the solution from scratch."""
-    roots = np.sqrt(np.where(model.graph_.degrees > 0, model.graph_.degrees, 1.0))
+    roots = roots_of_degrees(model)
     off = np.linalg.norm(model.scores_ - from_scratch(model), axis=1) / roots
     assert off.max() <= change.error_bound + 1e-12
-    reading = model._pseudo_labels().read(model.scores_)
+    reading = model._pseudo_labels(model.temperature_).read(model.scores_)
     assert_allclose(model.confidence_, reading.w, atol=1e-12)
     free = ~model.labelled_
     assert_array_equal(model.transduction_[free], model.classes_[reading.label[free]])
@@ -60,7 +85,7 @@ def fingerprint(model):
         model.reached_,
     ]
     arrays += [model.graph_.adjacency.indptr, model.graph_.adjacency.indices, model.graph_.adjacency.data]
-    for array in [*arrays, np.asarray(model.inputs_.Z)]:
+    for array in [*arrays, *model.inputs_.state().values()]:
         marks.update(np.ascontiguousarray(array).tobytes())
     marks.update(repr((model.transduction_.tolist(), model.graph_.ids.tolist())).encode())
     return marks.hexdigest()
@@ -72,16 +97,12 @@ def fingerprint(model):
 class AnySequence(RuleBasedStateMachine):
     """Random labels, edges and nodes, one after another, on graphs of all kinds."""
 
-    bases: dict = {}  # noqa: RUF012 - fitted once
-
     @initialize(
         weights=st.booleans(), self_loops=st.booleans(), coarse=st.booleans(), seed=st.integers(0, 2**20)
     )
     def begin(self, weights, self_loops, coarse, seed):
-        key = (weights, self_loops and not weights)
-        if key not in self.bases:
-            self.bases[key] = fitted([f"n{k}" for k in range(40)], weights, 40, self_loops=key[1])
-        self.model = copy.deepcopy(self.bases[key])
+        names = [f"n{k}" for k in range(40)]
+        self.model = fitted(names, weights, 40, self_loops=self_loops and not weights)
         self.tolerance = 1e-3 if coarse else None
         self.rng = np.random.default_rng(seed)
         self.change = None
@@ -129,7 +150,7 @@ class AnySequence(RuleBasedStateMachine):
         other = copy.deepcopy(self.model)
         stored = other.update(labels={node: 1}, tolerance=1e-9)
         rows = dict(zip(answer.nodes, answer.scores))
-        roots = dict(zip(other.graph_.ids.tolist(), np.sqrt(np.maximum(other.graph_.degrees, 1.0))))
+        roots = dict(zip(other.graph_.ids.tolist(), roots_of_degrees(other)))
         allowed = answer.error_bound + stored.error_bound
         for name, row in zip(other.graph_.ids.tolist(), other.scores_):
             now = rows.get(name, self.model.scores_[self.model.graph_.position(name)])
@@ -209,7 +230,7 @@ def test_a_new_node_gets_what_predict_gives_it():
 
 def test_a_model_that_built_its_graph_ties_new_nodes_to_their_nearest():
     X, y, _, _ = two_communities(n=60)
-    model = AltOpt(random_state=0).fit(X, y)
+    model = AltOpt(random_state=0, cross_fit=False).fit(X, y)
     change = model.update(features=X[:1] + 0.01)
     assert model.graph_.degrees[60] == 10
     assert_is_the_solution(model, change)
@@ -229,7 +250,137 @@ def test_refresh_renews_what_the_encoder_says_nearby_only():
     again = copy.deepcopy(model)
     again.update(edges=[(2, 31)], refresh=True)
     again.update(edges=[(2, 31, 0)], refresh=True)
-    assert_allclose(again.inputs_.Z, model.inputs_.Z, atol=1e-4)
+    for part, was in zip(again.inputs_.Z.parts, model.inputs_.Z.parts, strict=True):
+        assert_allclose(part, was, atol=1e-4)
+
+
+KINDS = {
+    "raw": RawInputs(),
+    "diffused": PlainInputs(),
+    "reduced": ReducedInputs(n_components=5, storage="float16"),
+    "hops along edges": HopInputs(direction="out"),
+    "adjacency": AdjacencyInputs(),
+    "adjacency, reduced": AdjacencyInputs("in", n_components=6),
+    "degrees": DegreeInputs(),
+    "blocks": BlockInputs((HopInputs(), ReducedInputs()), scaling="size"),
+    "blocks of others": BlockInputs((AdjacencyInputs("out"), DegreeInputs(), PlainInputs())),
+}
+
+
+def directed_model(kind, **settings):
+    X, y, _, A = two_communities(n=60)
+    graph = Graph(sp.csr_array(sp.triu(A)), directed=True)
+    return AltOpt(inputs=kind, random_state=0, cross_fit=False, n_rounds=1, **settings).fit(X, y, graph=graph)
+
+
+@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("view", [GraphView, NoGraphView], ids=["pushed", "solved anew"])
+def test_every_kind_of_inputs_takes_new_nodes_and_edges(name, view, tmp_path):
+    model = directed_model(KINDS[name], graph_view=view)
+    X = np.random.default_rng(5).normal(size=(2, 8))
+    edges = pa.table({"source": [60, 60, 7, 60], "target": [5, 9, 61, 61]})
+    ids = [60, 61]
+    for _ in range(2):  # the second time on a model that has grown
+        P = model.predict_proba(X, edges=edges, ids=ids)
+        n = model.graph_.n_nodes
+        model.update(features=X, edges=[(n, 5), (n, 9), (7, n + 1), (n, n + 1)])
+        assert_allclose(model.label_distributions_[n:], P, atol=1e-5)
+        edges = pa.table({"source": [62, 62, 7, 62], "target": [5, 9, 63, 63]})
+        ids = [62, 63]
+    change = model.update(edges=[(3, 59), (60, 30), (61, 7, 0)], refresh=True)
+    if view is GraphView:
+        assert_is_the_solution(model, change)
+    rows = model.inputs_.rows(model.inputs_.Z[np.arange(64)])
+    near = [3, 59, 60, 30, 61, 7]
+    assert_allclose(model.encoder_.predict(rows)[near], model.encoder_output_[near], atol=1e-3)
+    model.save(tmp_path / "model")
+    loaded = AltOpt.load(tmp_path / "model")
+    assert fingerprint(loaded) == fingerprint(model)
+    loaded.update(features=X[:1], edges=[(64, 60)], refresh=True)
+    model.update(features=X[:1], edges=[(64, 60)], refresh=True)
+    assert_allclose(loaded.scores_, model.scores_, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_both_ways_to_update_renew_the_same(name):
+    """The push and the solve on all nodes are told the same edges."""
+    asked = {"edges": [(31, 2), (60, 3), (2, 60)], "features": np.ones((1, 8)), "refresh": True}
+    pushed = directed_model(KINDS[name])
+    anew = copy.deepcopy(pushed).set_params(solver=JacobiSteps(n_steps=300))
+    for model in (pushed, anew):
+        arc = sp.coo_array(model.graph_.directed_adjacency)
+        back = (int(arc.col[0]), int(arc.row[0]))  # an edge that gets its other direction
+        model.update(**{**asked, "edges": [*asked["edges"], back]})
+    assert (pushed.graph_.directed_adjacency != anew.graph_.directed_adjacency).nnz == 0
+    assert_allclose(pushed.encoder_output_, anew.encoder_output_, atol=1e-6)
+    assert_allclose(pushed.scores_, anew.scores_, atol=1e-5)
+    for state, other in zip(pushed.inputs_.state().values(), anew.inputs_.state().values(), strict=True):
+        assert_allclose(state, other, atol=1e-5)
+
+
+class Unchanging:
+    """Inputs of a user's own that know nothing of updates."""
+
+    def __init__(self, inner):
+        self.Z, self.rows, self.extend, self.state = inner.Z, inner.rows, inner.extend, inner.state
+
+
+def test_inputs_that_cannot_be_renewed_are_refused_before_anything_changed():
+    model = fitted()
+    model.inputs_ = Unchanging(model.inputs_)
+    before = fingerprint(model)
+    with pytest.raises(
+        InputError, match=r"refresh=True needs encoder inputs with renewed\(\), which Unchanging"
+    ):
+        model.update({3: 1}, edges=[(2, 31)], refresh=True)
+    with pytest.raises(InputError, match=r"Adding nodes needs encoder inputs with with_rows\(\)"):
+        model.update(features=np.ones((1, 8)))
+    assert fingerprint(model) == before
+    assert_is_the_solution(model, model.update({3: 1}, edges=[(2, 31)]))
+
+
+@pytest.fixture(scope="module")
+def judged():
+    X, y, _, A = two_communities(n=60)
+    return AltOpt(random_state=0, n_rounds=1).fit(X, y, graph=A)
+
+
+@pytest.mark.parametrize(
+    "asked", [{"labels": {40: 1}}, {"edges": [(2, 31)]}, {"features": np.ones((1, 8)), "edges": [(60, 3)]}]
+)
+def test_what_was_said_of_labels_at_the_fit_is_not_said_of_others(judged, asked, tmp_path):
+    model = copy.deepcopy(judged)
+    told = model.suspicious_labels()
+    model.what_if({40: 1})
+    model.update()
+    assert model.suspicious_labels() == told
+    kept = model.temperature_, model.choice_, model.graph_help_
+    model.update(**asked)
+    model.save(tmp_path / "model")
+    for one in (model, AltOpt.load(tmp_path / "model")):
+        with pytest.raises(
+            InputError, match="suspicious_labels would speak of labels and edges as they were"
+        ):
+            one.suspicious_labels()
+        with pytest.raises(AttributeError, match="an update changed them since. Fit again"):
+            one.leave_one_out_  # noqa: B018
+        assert not hasattr(one, "leave_one_out_")
+        assert (one.temperature_, one.choice_, one.graph_help_) == kept
+    X, y, _, A = two_communities(n=60)
+    assert model.fit(X, y, graph=A).suspicious_labels() == told
+
+
+def test_a_fit_that_held_nothing_back_forgets_what_an_earlier_one_did(judged):
+    X, y, _, A = two_communities(n=60)
+    model = copy.deepcopy(judged).set_params(cross_fit=False).fit(X, y, graph=A)
+    with pytest.raises(
+        InputError, match="suspicious_labels needs labels held back, which this fit did not do"
+    ):
+        model.suspicious_labels()
+    assert model.graph_help_ is None
+    model.update({40: 1})
+    with pytest.raises(AttributeError, match="leave_one_out_ needs labels held back"):
+        model.leave_one_out_  # noqa: B018
 
 
 def test_tables_dicts_and_pairs_are_the_same_update():
@@ -254,7 +405,9 @@ def test_reached_follows_labels_and_edges():
     X = np.zeros((6, 3))
     X[:3] = np.eye(3)
     y = np.array([0, 1, -1, -1, -1, -1])
-    model = AltOpt(random_state=0, n_rounds=1).fit(X, y, graph=Graph([(0, 1), (1, 2), (3, 4)], n_nodes=6))
+    model = AltOpt(random_state=0, n_rounds=1, cross_fit=False).fit(
+        X, y, graph=Graph([(0, 1), (1, 2), (3, 4)], n_nodes=6)
+    )
     assert model.reached_.tolist() == [True] * 3 + [False] * 3
     model.update(labels={4: 1})
     assert model.reached_.tolist() == [True] * 5 + [False]
@@ -265,7 +418,7 @@ def test_reached_follows_labels_and_edges():
 def test_a_directed_graph_keeps_its_direction(tmp_path):
     X, y, _, A = two_communities(n=60)
     upper = sp.csr_array(sp.triu(A))
-    model = AltOpt(random_state=0).fit(X, y, graph=Graph(upper, directed=True))
+    model = AltOpt(random_state=0, cross_fit=False).fit(X, y, graph=Graph(upper, directed=True))
     change = model.update(edges=[(31, 2)])
     assert model.graph_.directed_adjacency[31, 2] == 1
     assert model.graph_.directed_adjacency[2, 31] == 0
@@ -303,8 +456,9 @@ def test_single_precision_keeps_its_bound():
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: AltOpt(graph_view=SquaredLaplacianView, random_state=0),
-        lambda: AltOpt(self_loops=True, random_state=0),
+        lambda: AltOpt(graph_view=SquaredLaplacianView, random_state=0, cross_fit=False),
+        lambda: AltOpt(graph_view=NoGraphView, random_state=0, cross_fit=False),
+        lambda: AltOpt(self_loops=True, random_state=0, cross_fit=False),
         lambda: AltOpt.paper(total_epochs=10, n_rounds=1, random_state=0),
     ],
 )
@@ -323,7 +477,9 @@ def test_models_that_no_push_serves_are_solved_anew(make):
     if change.error_bound is not None:
         assert np.linalg.norm(model.scores_ - from_scratch(model)) <= change.error_bound + 1e-9
     A_tilde = NormalizedAdjacency(model.graph_.adjacency, model.self_loops)
-    objective = model._objective(A_tilde, model.Y_, model.labelled_)(model.encoder_output_, None)
+    objective = model._objective(model.graph_, A_tilde, model.Y_, model.labelled_)(
+        model.encoder_output_, None
+    )
     start = model.scores_ if model.start_ is None else model.start_
     assert_allclose(model._solvers().last.solve(objective, start).F, model.scores_, atol=1e-5)
 

@@ -9,8 +9,9 @@ import scipy.sparse as sp
 from altopt.changes import Change, Changes, Known, joined, one_hot, read_changes, stacked
 from altopt.door import UNKNOWN
 from altopt.errors import InputError
-from altopt.extension import new_coordinates
+from altopt.extension import changed_nodes, new_nodes
 from altopt.features import empty_rows
+from altopt.live import with_directions
 from altopt.neighbours import Neighbours
 from altopt.operator import NormalizedAdjacency
 
@@ -24,16 +25,12 @@ def update(
     put in there.
     """
     graph, n = model.graph_, model.graph_.n_nodes
-    odd = [view for view in (model.feature_view, model.label_view) if not getattr(view, "quadratic", True)]
+    views = (model.plan_.feature_view, model.plan_.label_view)
+    odd = [view for view in views if not getattr(view, "quadratic", True)]
     if odd:
+        names = " and ".join(getattr(view, "__name__", type(view).__name__) for view in odd)
         raise InputError(
-            f"update needs views that are quadratic in F, but {' and '.join(v.__name__ for v in odd)} is not. "
-            "Fit again with the new data."
-        )
-    if refresh:
-        raise InputError(
-            "refresh=True is there for models with the default views and a solver that ends at the solution. "
-            "Leave it out, or fit again."
+            f"update needs views that are quadratic in F, but {names} is not. Fit again with the new data."
         )
     known = Known(n, graph.positional, graph.position)
     asked = read_changes(model, known, labels, edges, nodes, features)
@@ -43,9 +40,15 @@ def update(
     A_tilde = NormalizedAdjacency(new_graph.adjacency, model.self_loops)
     P, inputs = model.encoder_output_, model.inputs_
     if asked.names:
-        Z = new_coordinates(inputs, A_tilde.matrix[n:], asked.X, model.restart, model.n_diffusion)
+        Z = inputs.extend(new_nodes(new_graph, A_tilde, asked.X, model.restart, model.n_diffusion))
         P = np.concatenate([P, model.encoder_.predict(inputs.rows(Z)).astype(P.dtype)])
-        inputs = replace(inputs, Z=stacked(inputs.Z, Z))
+        inputs = inputs.with_rows(Z)
+    near = None
+    if refresh and asked.edges:
+        near = changed_nodes(graph, new_graph, A_tilde, model.restart, model.n_diffusion)
+        Z = inputs.renewed(near)
+        P = P.copy()
+        P[near.nodes] = model.encoder_.predict(inputs.rows(Z))
     codes = np.full(len(P), UNKNOWN, dtype=np.int64)
     codes[:n][model.labelled_] = model.Y_.argmax(axis=1)
     codes[list(asked.labels)] = list(asked.labels.values())
@@ -55,7 +58,7 @@ def update(
     if model.start_ is not None:
         places = np.array(list(asked.labels), dtype=np.int64)
         start[places] = one_hot(codes[places], P.shape[1], P.dtype)
-    objective = model._objective(A_tilde, Y, codes != UNKNOWN)(P, None)
+    objective = model._objective(new_graph, A_tilde, Y, codes != UNKNOWN)(P, None)
     solution = model._solvers().last.solve(objective, start)
     F = solution.F.astype(model.scores_.dtype, copy=False)
     reading = model._pseudo_labels(model.temperature_).read(F)
@@ -86,6 +89,7 @@ def update(
         has_label = np.bincount(new_graph.components, weights=codes != UNKNOWN) > 0
         reached = np.ones(len(F), dtype=bool)
         reached[silent] = has_label[new_graph.components[silent]]
+        inputs = inputs if near is None else inputs.with_rows(Z, near.nodes)
         model.graph_, model.inputs_, model.featureless_, model.reached_ = new_graph, inputs, silent, reached
         model.scores_, model.encoder_output_, model.labelled_, model.Y_ = F, P, codes != UNKNOWN, Y
         model.transduction_, model.confidence_ = found, reading.w
@@ -108,7 +112,6 @@ def with_changes(graph: Any, asked: Changes) -> Any:
     n = graph.n_nodes + len(asked.names)
     A = resized(graph.adjacency, n)
     default = float(graph.adjacency.data.mean()) if graph.adjacency.nnz else 1.0
-    directed: Any = None if graph.directed_adjacency is None else resized(graph.directed_adjacency, n)
     for (a, b), weight in asked.edges.items():
         now = float(A[a, b])
         if weight == 0.0 and now == 0.0:
@@ -117,12 +120,12 @@ def with_changes(graph: Any, asked: Changes) -> Any:
                 "but there is no such edge."
             )
         A[a, b] = A[b, a] = (now or default) if weight is None else weight
-    for source, target in asked.directions if directed is not None else []:
-        directed[source, target] = A[source, target]
-        if directed[target, source] or not A[source, target]:
-            directed[target, source] = A[source, target]
+    directed = graph.directed_adjacency
+    if directed is not None:
+        weighted = [(source, target, float(A[source, target])) for source, target in asked.directions]
+        directed = with_directions(directed, n, weighted)
     ids = None if graph.positional else joined(graph.ids, asked.names)
-    return graph.with_edges(settled(A), None if directed is None else settled(directed), ids)
+    return graph.with_edges(settled(A), directed, ids)
 
 
 def resized(A: Any, n: int) -> Any:

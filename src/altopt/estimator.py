@@ -18,7 +18,8 @@ from altopt.errors import InputError
 from altopt.features import empty_rows, has_missing
 from altopt.graph import Graph
 from altopt.inputs import EAGER, Inputs, NewNodes
-from altopt.judging import Judge
+from altopt.judging import GraphHelp, Judge
+from altopt.leave_one_out import NOT_HELD_BACK, OUTDATED, LeaveOneOut
 from altopt.material import Material
 from altopt.neighbours import Neighbours
 from altopt.operator import NormalizedAdjacency
@@ -267,9 +268,11 @@ class AltOpt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _judge_fit(self, judge: Judge | None) -> None:
         """How good the fit is, from labels it was not shown: accuracy, temperature, what the graph is worth."""
         self.temperature_ = float(self.temperature)
+        self._leave_one_out = NOT_HELD_BACK
+        self.graph_help_: GraphHelp | None = None
         if judge is None:
             return
-        self.leave_one_out_, self.temperature_ = judge.leave_one_out(
+        self._leave_one_out, self.temperature_ = judge.leave_one_out(
             self.plan_, self.scores_, self.graph_.ids, self.classes_, self.temperature
         )
         self.graph_help_ = judge.graph_help(self.classes_, self.scores_)
@@ -321,7 +324,7 @@ class AltOpt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         rows = self.inputs_.rows(self.inputs_.extend(new))
         P = np.concatenate([self.encoder_output_, self.encoder_.predict(rows)])
         labelled = np.concatenate([self.labelled_, np.zeros(n_new, dtype=bool)])
-        objective = self._objective(A_tilde, self.Y_, labelled, grown)(P, certainty(P))
+        objective = self._objective(grown, A_tilde, self.Y_, labelled)(P, certainty(P))
         start = np.zeros_like(P)
         start[labelled] = self.Y_
         return self._solvers().last.solve(objective, start).F[-n_new:]
@@ -334,7 +337,7 @@ class AltOpt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         assert self.neighbours_ is not None
         rows, known = self.neighbours_.edges_of(X)
         n, n_new = self.graph_.n_nodes, X.shape[0]
-        if self.graph_view not in (None, GraphView):  # another view has another row: solve it
+        if self.plan_.graph_view is not GraphView:  # another view has another row: solve it
             return self._solve_extended(X, (rows + n, known, np.ones(len(rows))))
         degrees = np.bincount(rows, minlength=n_new)[rows] * np.maximum(self.graph_.degrees[known], 1.0)
         ties = sp.csr_array((1.0 / np.sqrt(degrees), (rows, known)), shape=(n_new, n + n_new))
@@ -352,12 +355,18 @@ class AltOpt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         below zero, the rest of the evidence outvotes the label. `explain` says who does.
         """
         check_is_fitted(self)
-        if not hasattr(self, "leave_one_out_"):
-            raise InputError(
-                "suspicious_labels needs labels held back, which this fit did not do. Fit with cross_fit=True and the "
-                "squared feature and label views."
-            )
-        return self.leave_one_out_.suspicious()
+        if isinstance(self._leave_one_out, str):
+            raise InputError(f"suspicious_labels {self._leave_one_out}")
+        return self._leave_one_out.suspicious()
+
+    _leave_one_out: LeaveOneOut | str = "is there after fit."  # or why there is none
+
+    @property
+    def leave_one_out_(self) -> LeaveOneOut:
+        """The labelled nodes as the fit judged them without their own label; an update makes an end of it."""
+        if isinstance(self._leave_one_out, str):
+            raise AttributeError(f"leave_one_out_ {self._leave_one_out}")
+        return self._leave_one_out
 
     # reasons and change
 
@@ -426,9 +435,14 @@ class AltOpt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             20,000 nodes, 1e-4 on larger graphs.
 
         Wrong input is refused as a whole, and the model stays as it was. `scores_` and its kin change in place.
+        `temperature_`, `choice_` and `graph_help_` stay what the fit found; `leave_one_out_`, which speaks of single
+        labels, is there again after a fit.
         """
         check_is_fitted(self)
-        return update.update(self, labels, edges, nodes, features, refresh, tolerance, store=True)
+        change = update.update(self, labels, edges, nodes, features, refresh, tolerance, store=True)
+        if change.n_changed and not isinstance(self._leave_one_out, str):
+            self._leave_one_out = OUTDATED
+        return change
 
     def what_if(self, labels: Any, *, tolerance: float | None = None) -> changes.Change:
         """What `update` would do with these labels; nothing is stored."""
@@ -509,10 +523,10 @@ class AltOpt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return NoPseudoLabels(rule) if self.n_pseudo == 0 else rule
 
     def _objective(
-        self, A_tilde: NormalizedAdjacency, Y: Array, labelled: Array, graph: Graph | None = None
+        self, graph: Graph, A_tilde: NormalizedAdjacency, Y: Array, labelled: Array
     ) -> Callable[[Array, Array], Objective]:
-        """From P and w to the three views' sum; `graph` is the one that A_tilde is of, where not the fitted one."""
-        return self.plan_.objective(self.graph_ if graph is None else graph, A_tilde, Y, labelled)
+        """From P and w to the three views' sum; `graph` is the one that A_tilde is of."""
+        return self.plan_.objective(graph, A_tilde, Y, labelled)
 
     # the door
 

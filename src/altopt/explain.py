@@ -122,7 +122,7 @@ class Operator:
     def of(cls, model: Any) -> "Operator":
         A_tilde = NormalizedAdjacency(model.graph_.adjacency, model.self_loops)
         P = model.encoder_output_
-        objective: Objective = model._objective(A_tilde, model.Y_, model.labelled_)(P, None)
+        objective: Objective = model._objective(model.graph_, A_tilde, model.Y_, model.labelled_)(P, None)
         odd = [type(view).__name__ for view in objective.views if not view.quadratic]
         if odd:
             raise InputError(

@@ -11,7 +11,7 @@ from altopt.arrays import Array
 from altopt.edges import comes_from
 from altopt.errors import InputError
 from altopt.graph import Graph
-from altopt.inputs import NewNodes
+from altopt.inputs import ChangedNodes, NewNodes
 from altopt.operator import NormalizedAdjacency
 
 
@@ -127,12 +127,35 @@ def new_nodes(
     grown: Graph, A_tilde: NormalizedAdjacency, X_new: Any, restart: float, n_steps: int
 ) -> NewNodes:
     """The last nodes of a grown graph, as encoder inputs see them; A_tilde is that of the grown graph."""
-    n = grown.n_nodes - X_new.shape[0]
-    A = grown.directed_adjacency
-    out = sp.csr_array((grown.adjacency if A is None else A)[n:])
-    into = out if A is None else sp.csr_array(A[:, n:].T)
-    return NewNodes(X_new, A_tilde.matrix[n:], out, into, restart, n_steps)
+    nodes = np.arange(grown.n_nodes - X_new.shape[0], grown.n_nodes)
+    return NewNodes(X_new, A_tilde.matrix[nodes], *edges_of(grown, nodes), restart, n_steps)
 
 
-def new_coordinates(prepared: Any, ties: Any, X_new: Any, restart: float, n_steps: int) -> Any:
-    return prepared.extend(NewNodes(X_new, ties, ties, ties, restart, n_steps))
+def changed_nodes(
+    before: Graph, now: Graph, A_tilde: NormalizedAdjacency, restart: float, n_steps: int
+) -> ChangedNodes:
+    """The nodes whose edges, or rows of A_tilde (that of `now`), are others than before; new ones left out."""
+    was = NormalizedAdjacency(before.adjacency, A_tilde.self_loops).matrix
+    nodes = differing(was, A_tilde.matrix)
+    if before.directed_adjacency is not None:  # an edge may have got its other direction alone
+        A, B = before.directed_adjacency, now.directed_adjacency
+        nodes = np.unique(np.concatenate([nodes, differing(A, B), differing(A.T.tocsr(), B.T.tocsr())]))
+    ties_before = was[nodes]
+    ties_before.resize((len(nodes), now.n_nodes))
+    return ChangedNodes(nodes, A_tilde.matrix[nodes], ties_before, *edges_of(now, nodes), restart, n_steps)
+
+
+def differing(before: Any, now: Any) -> Array:
+    """The rows of `before` that are others in `now`, which may have more rows and columns."""
+    was = before.copy()
+    was.resize((before.shape[0], now.shape[1]))
+    off = sp.csr_array(now[: before.shape[0]] - was)
+    off.eliminate_zeros()
+    return np.flatnonzero(np.diff(off.indptr))
+
+
+def edges_of(graph: Graph, nodes: Array) -> tuple[Any, Any]:
+    """Rows of weights of the edges that lead from these nodes, and of those that lead to them."""
+    A = graph.directed_adjacency
+    out = sp.csr_array((graph.adjacency if A is None else A)[nodes])
+    return out, out if A is None else sp.csr_array(A[:, nodes].T)

@@ -15,6 +15,12 @@ NUMBERS = 2**22  # of a block of unit vectors that are solved for at once, which
 MOST = 2000  # labelled nodes whose own influence is solved for; above, a seeded sample
 WORK = 4e8  # nodes times unit vectors, above which the sample is smaller still
 FEWEST = 200
+# why there is none
+NOT_HELD_BACK = (
+    "needs labels held back, which this fit did not do. Fit with cross_fit=True and the squared feature and "
+    "label views."
+)
+OUTDATED = "would speak of labels and edges as they were at the fit; an update changed them since. Fit again."
 
 
 class Margins(NamedTuple):

@@ -1,5 +1,6 @@
 """A fitted model's linear system H F = rhs, laid out so that single rows can be read, changed and pushed from."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -36,12 +37,9 @@ def live_system(model: Any) -> "LiveSystem | None":
 
 
 def fits(model: Any) -> bool:
-    views = (
-        model.feature_view or FeatureView,
-        model.graph_view or GraphView,
-        model.label_view or LabelView,
-    )
-    plain = views == (FeatureView, GraphView, LabelView) and model.feature_weight > 0
+    plan = model.plan_
+    views = (plan.feature_view, plan.graph_view, plan.label_view)
+    plain = views == (FeatureView, GraphView, LabelView) and plan.feature_weight > 0
     return plain and solves(model._solvers().last) and not (model.self_loops and model.graph_.weighted)
 
 
@@ -55,7 +53,7 @@ class LiveSystem:
     def __init__(self, model: Any) -> None:
         graph = model.graph_
         A_tilde = NormalizedAdjacency(graph.adjacency, model.self_loops)
-        objective = model._objective(A_tilde, model.Y_, model.labelled_)(model.encoder_output_, None)
+        objective = model._objective(graph, A_tilde, model.Y_, model.labelled_)(model.encoder_output_, None)
         weights = {view.name: float(view.weight) for view in objective.views}
         self.lambda1, self.coupling, self.lambda2 = (weights[key] for key in ("features", "graph", "labels"))
         A = A_tilde.adjacency
@@ -217,17 +215,36 @@ class LiveSystem:
             A.eliminate_zeros()
         directed = before.directed_adjacency
         if directed is not None:
-            directed = sp.lil_array(directed)
-            directed.resize((self.n_nodes, self.n_nodes))
-            for source, target, weight in self.log:
-                directed[source, target] = weight
-                if directed[target, source] or not weight:
-                    directed[target, source] = weight
-            directed = sp.csr_array(directed)
-            directed.eliminate_zeros()
+            directed = with_directions(directed, self.n_nodes, self.log)
         graph = before.with_edges(A, directed, self.names)
         self.log, self.n_logged_nodes = [], self.n_nodes
         return graph
+
+
+def with_directions(A: Any, n_nodes: int, edges: Iterable[tuple[int, int, float]]) -> Any:
+    """A directed adjacency with edges (source, target, weight) set one after another.
+
+    The other direction, where it is there, gets the same weight; weight 0 removes both.
+    """
+    found: dict[tuple[int, int], float] = {}
+    for source, target, weight in edges:
+        back = found.get((target, source))
+        if back is None:
+            back = A[target, source] if max(source, target) < A.shape[0] else 0.0
+        found[source, target] = weight
+        if back or not weight:
+            found[target, source] = weight
+    grown = A.astype(np.float64)
+    grown.resize((n_nodes, n_nodes))
+    if not found:
+        return grown
+    at, weights = np.array(list(found)).T, np.array(list(found.values()))
+    held = np.asarray(grown[at[0], at[1]]).ravel()
+    # first out, then in: a sum with zero is exact
+    grown = sp.csr_array(grown - sp.csr_array((held, (at[0], at[1])), shape=grown.shape))
+    grown = sp.csr_array(grown + sp.csr_array((weights, (at[0], at[1])), shape=grown.shape))
+    grown.eliminate_zeros()
+    return grown
 
 
 def inverse_root(degrees: Array) -> Array:

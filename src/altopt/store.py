@@ -19,6 +19,8 @@ from altopt.encoders.encoder import Learner
 from altopt.encoders.tabular import from_skops, to_skops
 from altopt.errors import InputError
 from altopt.graph import Graph
+from altopt.judging import GraphHelp
+from altopt.leave_one_out import NOT_HELD_BACK, LeaveOneOut, Margins
 from altopt.matrices import from_arrays, to_arrays, with_prefix
 from altopt.neighbours import Neighbours
 
@@ -105,7 +107,7 @@ def decode_ids(value: Any, arrays: dict[str, Array]) -> Array:
         data, ends = arrays[value["text"]].tobytes(), arrays[value["text"] + ".ends"]
         starts = np.concatenate([[0], ends[:-1]])
         words = [data[a:b].decode() for a, b in zip(starts, ends)]
-        return np.array(words, dtype=object if value["object"] else None)
+        return np.array(words, dtype=object if value["object"] else str)
     items = decode(value["values"], arrays, "ids")
     held = np.empty(len(items), dtype=object)
     held[:] = items
@@ -195,6 +197,8 @@ def save(model: Any, path: Path) -> None:
     head["transduction"] = encode_ids(model.transduction_, arrays, "transduction")
     head["columns"] = list(getattr(model, "feature_names_in_", []))
     head["graph"] = save_graph(model.graph_, arrays)
+    head["leave_one_out"] = save_leave_one_out(model._leave_one_out, arrays)
+    head["graph_help"] = save_graph_help(getattr(model, "graph_help_", None), model.classes_)
     if model.neighbours_ is not None:
         arrays |= to_arrays(model.neighbours_.X, "neighbours")
     write_folder(path, head, arrays)
@@ -228,6 +232,8 @@ def rebuild(
     if head["columns"]:
         model.feature_names_in_ = np.array(head["columns"], dtype=object)
     model.graph_ = load_graph(head["graph"], arrays)
+    model._leave_one_out = load_leave_one_out(head.get("leave_one_out", NOT_HELD_BACK), arrays)
+    model.graph_help_ = load_graph_help(head.get("graph_help"), model.classes_)
     model.neighbours_ = None
     if any(name.startswith("neighbours") for name in arrays):
         model.neighbours_ = Neighbours(from_arrays(arrays, "neighbours"), model.n_neighbors)
@@ -257,6 +263,52 @@ def load_graph(head: dict[str, Any], arrays: dict[str, Array]) -> Graph:
     for name in GRAPH_COUNTS:
         setattr(graph, name, head[name])
     return graph
+
+
+# what labels that were held back said of the fit
+
+
+def save_leave_one_out(found: LeaveOneOut | str, arrays: dict[str, Array]) -> Any:
+    if isinstance(found, str):
+        return found
+    arrays["leave_one_out.scores"] = found.scores
+    numbers = [found.accuracy, *found.interval, found.calibration_error]
+    return {
+        "numbers": numbers,
+        "judged": save_margins(found.judged, arrays, "leave_one_out.judged"),
+        "of_all": save_margins(found.of_all, arrays, "leave_one_out.of_all"),
+    }
+
+
+def load_leave_one_out(head: Any, arrays: dict[str, Array]) -> LeaveOneOut | str:
+    if isinstance(head, str):
+        return head
+    judged, of_all = (
+        Margins(*(decode_ids(head[part][name], arrays) for name in Margins._fields))
+        for part in ("judged", "of_all")
+    )
+    accuracy, low, high, error = head["numbers"]
+    return LeaveOneOut(judged, arrays["leave_one_out.scores"], accuracy, (low, high), error, of_all)
+
+
+def save_margins(margins: Margins, arrays: dict[str, Array], name: str) -> dict[str, Any]:
+    return {key: encode_ids(column, arrays, f"{name}.{key}") for key, column in margins._asdict().items()}
+
+
+def save_graph_help(found: GraphHelp | None, classes: Array) -> Any:
+    if found is None:
+        return None
+    place = {name: k for k, name in enumerate(classes.tolist())}
+    per_class = [[place[name], *both] for name, both in found.per_class.items()]
+    return {"with_graph": found.with_graph, "features_alone": found.features_alone, "per_class": per_class}
+
+
+def load_graph_help(head: Any, classes: Array) -> GraphHelp | None:
+    if head is None:
+        return None
+    names = classes.tolist()
+    per_class = {names[k]: (with_graph, alone) for k, with_graph, alone in head["per_class"]}
+    return GraphHelp(head["with_graph"], head["features_alone"], per_class)
 
 
 # a fit on its way

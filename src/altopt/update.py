@@ -13,7 +13,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
 from altopt import anew
@@ -22,10 +21,11 @@ from altopt.changes import Change, Changes, Known, one_hot, read_changes, stacke
 from altopt.door import UNKNOWN
 from altopt.errors import InputError
 from altopt.explain import position
-from altopt.extension import new_coordinates
 from altopt.features import empty_rows
+from altopt.inputs import ChangedNodes, NewNodes
 from altopt.kernels.push import Push, push
 from altopt.live import LiveSystem, Row, live_system
+from altopt.nearby import around, directed_now, edges_of, require, ties_of, weighted
 from altopt.neighbours import Neighbours
 
 FINE, COARSE = 1e-9, 1e-4  # tolerances on small graphs and large ones
@@ -45,6 +45,10 @@ def update(
     """Take in what is new; with store=False only say what it would do."""
     if tolerance is not None and not tolerance > 0:
         raise InputError(f"tolerance must be above 0, but is {tolerance!r}.")
+    if features is not None:
+        require(model.inputs_, "with_rows", "Adding nodes")
+    if refresh:
+        require(model.inputs_, "renewed", "refresh=True")
     live = live_system(model)
     if live is None:
         return anew.update(model, labels, edges, nodes, features, refresh, store)
@@ -73,13 +77,14 @@ class Work:
     def __init__(self, model: Any, live: LiveSystem, asked: Changes, store: bool) -> None:
         self.model, self.live, self.asked = model, live, asked
         self.way_back: list[Any] = []
-        self.F, self.P, self.Z = model.scores_, model.encoder_output_, None
+        self.F, self.P, self.inputs = model.scores_, model.encoder_output_, model.inputs_
         self.push_: Push = push(live.n_classes)
         if store:
             self.push_.draw_on(live.carried)
         self.drew, self.began = store, False
         self.n_before = live.n_nodes
-        self.renewed: tuple[Array, Array, Array] | None = None  # nodes, their X' and their P
+        self.directed: Any = None  # the directed adjacency now, where there is one and inputs are made
+        self.renewed: tuple[Array, Any, Array] | None = None  # nodes, their X' and their P
         self.reached: Array | None = None
 
     def undo(self) -> None:
@@ -99,16 +104,20 @@ class Work:
         self.began = self.drew
         before = {c: (columns.copy(), weights.copy()) for c in rows for columns, weights in [live.row(c)]}
         old_scale = {c: live.scale[c] for c in rows}
-        around = self.around(rows) if refresh and self.model.restart < 1.0 else np.empty(0, dtype=np.int64)
-        own = self.own_coordinates(around)
+        near = np.empty(0, dtype=np.int64)
+        if refresh and asked.edges:
+            near = around(live, rows, asked.directions, self.n_before)
+        ties_before = ties_of(live, near)
         for c, (columns, weights) in rows.items():
             self.way_back.append(live.replace(c, columns, weights))
+        if asked.names or len(near):
+            self.directed = directed_now(live, self.model, asked.directions)
         if asked.names:
             self.add_nodes()
         self.add_edges(before, old_scale, -1.0)
         self.add_edges(rows, {c: live.scale[c] for c in rows}, 1.0)
-        if len(around):
-            self.renew(around, own)
+        if len(near):
+            self.renew(near, ties_before)
         for node, code in asked.labels.items():
             self.relabel(node, code)
 
@@ -159,12 +168,13 @@ class Work:
     def add_nodes(self) -> None:
         """Features diffused from the neighbours, P from the encoder, and F as if alone: residual zero so far."""
         model, live, n = self.model, self.live, self.n_before
-        ties = rows_of_A_tilde(live, np.arange(n, live.n_nodes))
-        Z = new_coordinates(model.inputs_, ties, self.asked.X, model.restart, model.n_diffusion)
-        P = model.encoder_.predict(model.inputs_.rows(Z)).astype(self.P.dtype)
+        nodes = np.arange(n, live.n_nodes)
+        edges = (ties_of(live, nodes), *edges_of(live, self.directed, nodes))
+        Z = self.inputs.extend(NewNodes(self.asked.X, *edges, model.restart, model.n_diffusion))
+        P = model.encoder_.predict(self.inputs.rows(Z)).astype(self.P.dtype)
         loop = live.coupling if live.self_loops else 0.0
         F = live.lambda1 * P / (live.coupling + live.lambda1 - loop)
-        self.Z = Z
+        self.inputs = self.inputs.with_rows(Z)
         self.P, self.F = np.concatenate([self.P, P]), np.concatenate([self.F, F.astype(self.F.dtype)])
 
     def relabel(self, node: int, code: int) -> None:
@@ -181,35 +191,15 @@ class Work:
 
     # X' and P renewed nearby
 
-    def around(self, rows: dict[int, Row]) -> Array:
-        """Known nodes whose row of A_tilde changes: the ends and all that are tied to them."""
-        near = [np.array(list(rows), dtype=np.int64), *(self.live.row(c)[0] for c in rows)]
-        near += [columns for columns, _ in rows.values()]
-        found = np.unique(np.concatenate(near)).astype(np.int64) if rows else np.empty(0, dtype=np.int64)
-        return np.asarray(found[found < self.n_before])
-
-    def own_coordinates(self, nodes: Array) -> Array:
-        """What is a node's own in its X', which was Z = (1 - restart) A_tilde Z + restart own."""
-        if not len(nodes):
-            return np.empty((0, 0))
-        restart, Z = self.model.restart, self.model.inputs_.Z
-        spread = rows_of_A_tilde(self.live, nodes)[:, : self.n_before] @ Z
-        return np.asarray((Z[nodes].astype(np.float64) - (1 - restart) * np.asarray(spread)) / restart)
-
-    def renew(self, nodes: Array, own: Array) -> None:
-        """X' of these nodes diffused again over the edges as they are now, all others' held; then P, and its pull."""
-        model, live, restart = self.model, self.live, self.model.restart
-        Z = model.inputs_.Z if self.Z is None else np.concatenate([model.inputs_.Z, self.Z])
-        ties = rows_of_A_tilde(live, nodes)
-        now = np.asarray(Z[nodes], dtype=np.float64)
-        inside = ties[:, nodes]
-        fixed = (1 - restart) * (np.asarray(ties @ Z) - np.asarray(inside @ now)) + restart * own
-        for _ in range(model.n_diffusion):
-            now = fixed + (1 - restart) * np.asarray(inside @ now)
-        now = now.astype(model.inputs_.Z.dtype)
-        P = model.encoder_.predict(model.inputs_.rows(now.astype(np.float32))).astype(self.P.dtype)
+    def renew(self, nodes: Array, ties_before: Any) -> None:
+        """Encoder inputs of these nodes over the edges as they are now, all others' held; then P, and its pull."""
+        model, live = self.model, self.live
+        edges = edges_of(live, self.directed, nodes)
+        now = (ties_of(live, nodes), ties_before, *edges, model.restart, model.n_diffusion)
+        Z = self.inputs.renewed(ChangedNodes(nodes, *now))
+        P = model.encoder_.predict(self.inputs.rows(Z)).astype(self.P.dtype)
         self.push_.add(nodes, live.lambda1 * (P.astype(np.float64) - self.P[nodes]))
-        self.renewed = (nodes, now, P)
+        self.renewed = (nodes, Z, P)
 
     # the push, and what comes of it
 
@@ -226,7 +216,7 @@ class Work:
             self.push_.shift(live.rows(), nodes, F[: len(nodes)].astype(np.float64) - exact)
         nodes = np.concatenate([nodes, also])
         self.nodes, self.rows = nodes, F
-        self.reading = model._pseudo_labels().read(F)
+        self.reading = model._pseudo_labels(model.temperature_).read(F)
         codes = np.where(live.codes[nodes] == UNKNOWN, self.reading.label, live.codes[nodes])
         self.labels = model.classes_[codes]
         before = [None if k >= self.n_before else model.transduction_[k] for k in nodes.tolist()]
@@ -284,15 +274,14 @@ class Work:
             model.labelled_[places] = live.codes[places] != UNKNOWN
             model._Y = None
         if self.renewed is not None:
-            around, Z, P = self.renewed
-            model.encoder_output_[around] = P
-            model.inputs_.Z[around] = Z
+            near, Z, P = self.renewed
+            model.encoder_output_[near] = P
+            self.inputs = self.inputs.with_rows(Z, near)
+        model.inputs_ = self.inputs
         if self.reached is not None:
             model.reached_ = self.reached
         model.featureless_ = self.silent
-        for pair in self.asked.directions:
-            weight = dict(zip(*live.row(pair[0]))).get(pair[1], 0.0)
-            live.log.append((*pair, float(weight)))
+        live.log += weighted(live, self.asked.directions)
         live.carried.absorb(self.push_)
         live.largest = self.largest
 
@@ -304,7 +293,6 @@ def grow_model(model: Any, work: Work) -> None:
     model.confidence_ = np.concatenate([model.confidence_, np.zeros(k)])
     model.labelled_ = np.concatenate([model.labelled_, np.zeros(k, dtype=bool)])
     model.transduction_ = np.concatenate([model.transduction_, np.repeat(model.classes_[:1], k)])
-    model.inputs_ = replace(model.inputs_, Z=stacked(model.inputs_.Z, work.Z))
     if model.neighbours_ is not None:
         X = stacked(model.neighbours_.X, work.asked.X)
         model.neighbours_ = Neighbours(X, model.neighbours_.n_neighbors, model.neighbours_.metric)
@@ -313,14 +301,3 @@ def grow_model(model: Any, work: Work) -> None:
 def sorted_row(held: dict[int, float]) -> Row:
     columns = np.array(sorted(held), dtype=np.int32)
     return columns, np.array([held[j] for j in columns.tolist()], dtype=np.float64)
-
-
-def rows_of_A_tilde(live: LiveSystem, nodes: Array) -> Any:
-    """These nodes' rows of A_tilde, as they are now."""
-    rows = [live.row(int(k)) for k in nodes]
-    counts = [len(columns) for columns, _ in rows]
-    indptr = np.concatenate([[0], np.cumsum(counts)])
-    columns = np.concatenate([part for part, _ in rows]) if rows else np.empty(0, dtype=np.int32)
-    weights = np.concatenate([part for _, part in rows]) if rows else np.empty(0)
-    data = weights * live.scale[columns] * np.repeat(live.scale[nodes], counts)
-    return sp.csr_array((data, columns, indptr), shape=(len(nodes), live.n_nodes))

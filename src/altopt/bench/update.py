@@ -84,7 +84,9 @@ def on_case(case: Case, repeats: int, say: Say) -> list[dict[str, Any]]:
     """Rows for a full solve, updates and explanations on one graph."""
     say(f"fitting {case.size.n_nodes:,} nodes")
     y, graph = case.known(), Graph(case.adjacency())
-    model = AltOpt(random_state=SEED, n_rounds=1, n_warmup=10, n_epochs=10).fit(case.X, y, graph=graph)
+    model = AltOpt(random_state=SEED, n_rounds=1, n_warmup=10, n_epochs=10, cross_fit=False).fit(
+        case.X, y, graph=graph
+    )
     basics = {"nodes": case.size.n_nodes, "edges": case.size.n_edges}
     say("full solves")
     solved = full_solves(model)
@@ -133,7 +135,9 @@ def on_case(case: Case, repeats: int, say: Say) -> list[dict[str, Any]]:
 def full_solves(model: Any) -> list[float]:
     """Seconds of F solved from scratch to the fit's own tolerance, the layout of the graph given."""
     A_tilde = NormalizedAdjacency(model.graph_.adjacency, model.self_loops)
-    objective = model._objective(A_tilde, model.Y_, model.labelled_)(model.encoder_output_, None)
+    objective = model._objective(model.graph_, A_tilde, model.Y_, model.labelled_)(
+        model.encoder_output_, None
+    )
     start, walls = np.zeros_like(model.scores_), []
     for _ in range(SOLVES + 1):
         began = time.perf_counter()

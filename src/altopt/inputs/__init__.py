@@ -4,7 +4,7 @@ from altopt.inputs.adjacency import AdjacencyInputs
 from altopt.inputs.blocks import BlockInputs
 from altopt.inputs.degrees import DegreeInputs
 from altopt.inputs.hops import HopInputs
-from altopt.inputs.inputs import EAGER, Inputs, LazyRows, NewNodes, Prepared, encoder_rows
+from altopt.inputs.inputs import EAGER, ChangedNodes, Inputs, LazyRows, NewNodes, Prepared, encoder_rows
 from altopt.inputs.plain import PlainInputs, RawInputs
 from altopt.inputs.reduced import ReducedInputs
 from altopt.inputs.scaling import unit_rows, unit_sum
@@ -13,6 +13,7 @@ __all__ = [
     "EAGER",
     "AdjacencyInputs",
     "BlockInputs",
+    "ChangedNodes",
     "DegreeInputs",
     "HopInputs",
     "Inputs",

@@ -12,14 +12,14 @@ from altopt.errors import InputError
 from altopt.features import Features, filled
 from altopt.graph import Graph
 from altopt.inputs.directions import leading_directions
-from altopt.inputs.inputs import NewNodes
+from altopt.inputs.inputs import ChangedNodes, NewNodes, OneZ
 from altopt.inputs.scaling import lengths, unit_rows
 from altopt.matrices import from_arrays, to_arrays
 from altopt.operator import NormalizedAdjacency
 
 
 @dataclass(frozen=True)
-class PreparedAdjacency:
+class PreparedAdjacency(OneZ):
     Z: Any  # unit rows: sparse n x n, or n x k in the leading directions V
     V: Array | None
     direction: Direction
@@ -28,11 +28,16 @@ class PreparedAdjacency:
         return Z
 
     def extend(self, new: NewNodes) -> Any:
-        """A new node's ties to known nodes; those to other new nodes have no column."""
-        n = self.Z.shape[0]
-        R = unit_rows(
-            sp.csr_array((new.into if self.direction == "in" else new.out)[:, :n], dtype=np.float32)
-        )
+        """A new node's ties to the nodes of the fit; those to later nodes have no column."""
+        return self._unit_rows(new)
+
+    def renewed(self, changed: ChangedNodes) -> Any:
+        return self._unit_rows(changed)
+
+    def _unit_rows(self, nodes: NewNodes | ChangedNodes) -> Any:
+        A = {"out": nodes.out, "in": nodes.into, "both": nodes.out.maximum(nodes.into)}[self.direction]
+        n = self.Z.shape[1] if self.V is None else len(self.V)
+        R = unit_rows(sp.csr_array(A[:, :n], dtype=np.float32))
         return R if self.V is None else np.asarray(R @ self.V)
 
     def state(self) -> dict[str, Array]:

@@ -1,6 +1,6 @@
 """Several inputs side by side, none louder than the others."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -11,7 +11,7 @@ from altopt.arrays import Array, row_blocks
 from altopt.errors import InputError
 from altopt.features import has_missing
 from altopt.graph import Graph
-from altopt.inputs.inputs import Inputs, NewNodes, Prepared
+from altopt.inputs.inputs import ChangedNodes, Inputs, NewNodes, Prepared
 from altopt.inputs.plain import RawInputs
 from altopt.inputs.scaling import lengths, scaled_rows
 from altopt.matrices import with_prefix
@@ -74,6 +74,13 @@ class PreparedBlocks:
 
     def extend(self, new: NewNodes) -> SideBySide:
         return SideBySide(tuple(part.extend(new) for part in self.parts))
+
+    def renewed(self, changed: ChangedNodes) -> SideBySide:
+        return SideBySide(tuple(part.renewed(changed) for part in self.parts))
+
+    def with_rows(self, Z: SideBySide, at: Array | None = None) -> "PreparedBlocks":
+        parts = tuple(part.with_rows(held, at) for part, held in zip(self.parts, Z.parts))
+        return replace(self, parts=parts)
 
     def state(self) -> dict[str, Array]:
         arrays = {"sizes": np.array(self.sizes, dtype=np.float64).reshape(len(self.parts), 2)}

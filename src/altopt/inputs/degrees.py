@@ -8,12 +8,12 @@ import scipy.sparse as sp
 
 from altopt.arrays import Array, row_sums
 from altopt.graph import Graph
-from altopt.inputs.inputs import NewNodes
+from altopt.inputs.inputs import ChangedNodes, NewNodes, OneZ
 from altopt.operator import NormalizedAdjacency
 
 
 @dataclass(frozen=True)
-class PreparedDegrees:
+class PreparedDegrees(OneZ):
     Z: Array  # log2(1 + degree); two columns, out and in, where the graph keeps its direction
     top: int  # the largest whole number that Z reached at the fit
 
@@ -30,7 +30,13 @@ class PreparedDegrees:
         return out
 
     def extend(self, new: NewNodes) -> Array:
-        both = (new.out, new.into) if self.Z.shape[1] == 2 else (new.out,)
+        return self._degrees(new)
+
+    def renewed(self, changed: ChangedNodes) -> Array:
+        return self._degrees(changed)
+
+    def _degrees(self, nodes: NewNodes | ChangedNodes) -> Array:
+        both = (nodes.out, nodes.into) if self.Z.shape[1] == 2 else (nodes.out,)
         return np.stack([log_degree(sp.csr_array(A)) for A in both], axis=1)
 
     def state(self) -> dict[str, Array]:

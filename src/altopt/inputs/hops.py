@@ -13,7 +13,7 @@ from altopt.errors import InputError
 from altopt.features import Features, column_means, filled, has_missing
 from altopt.graph import Graph
 from altopt.inputs.directions import leading_directions, random_start
-from altopt.inputs.inputs import NewNodes
+from altopt.inputs.inputs import ChangedNodes, NewNodes, OneZ, product
 from altopt.inputs.reduced import Projection
 from altopt.inputs.scaling import Scaling
 from altopt.matrices import with_prefix
@@ -21,7 +21,7 @@ from altopt.operator import NormalizedAdjacency
 
 
 @dataclass(frozen=True)
-class PreparedHops:
+class PreparedHops(OneZ):
     Z: Array  # n x (1 + n_hops) k: hops 0, 1, ... side by side
     coordinates: Projection  # of a node's own features
     scalings: tuple[Scaling, ...]  # one for each hop that the encoder reads
@@ -38,17 +38,26 @@ class PreparedHops:
 
     def extend(self, new: NewNodes) -> Array:
         """Hop k of a new node is what its neighbours, known or new, have at hop k - 1."""
-        n = len(self.Z)
-        S = (
-            mean_of(new.out if self.direction == "out" else new.into)
-            if self.direction != "both"
-            else new.ties
-        )
-        S = S.astype(np.float32)
+        n, S = len(self.Z), self._rows_of_S(new)
         found = [self.coordinates(new.X)]
         for hop in range(max(self.hops)):
-            found.append(np.asarray(S[:, :n] @ self._hop(self.Z, hop) + S[:, n:] @ found[-1]))
+            found.append(np.asarray(product(S[:, :n], self._hop(self.Z, hop)) + S[:, n:] @ found[-1]))
         return np.concatenate(found, axis=1)
+
+    def renewed(self, changed: ChangedNodes) -> Array:
+        """Hop k of a node is what its neighbours have at hop k - 1, changed nodes as they are by then."""
+        nodes, S = changed.nodes, self._rows_of_S(changed)
+        among = S[:, nodes]
+        found = [self._hop(self.Z[nodes], 0)]
+        for hop in range(max(self.hops)):
+            moved = found[-1] - self._hop(self.Z, hop)[nodes]
+            found.append(np.asarray(product(S, self._hop(self.Z, hop)) + among @ moved))
+        return np.concatenate(found, axis=1)
+
+    def _rows_of_S(self, rows: NewNodes | ChangedNodes) -> Any:
+        if self.direction == "both":
+            return rows.ties.astype(np.float32)
+        return mean_of(rows.out if self.direction == "out" else rows.into).astype(np.float32)
 
     def state(self) -> dict[str, Array]:
         arrays = {"Z": self.Z} | self.coordinates.state()

@@ -1,7 +1,7 @@
-"""What encoder inputs must do: rows for the fitted nodes, and rows for nodes that come later."""
+"""What encoder inputs must do: rows for the fitted nodes, for nodes that come later, and where edges change."""
 
-from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
 import scipy.sparse as sp
@@ -29,7 +29,23 @@ class NewNodes:
 
     @property
     def isolated(self) -> Array:
-        return np.asarray(np.diff(self.ties.indptr) == 0)
+        return without_entries(self.ties)
+
+
+@dataclass(frozen=True)
+class ChangedNodes:
+    """Known nodes near edges that changed: m of them, by their place among the n nodes that there are now.
+
+    The matrices are m x n. What is kept of all other nodes stays as it is.
+    """
+
+    nodes: Array
+    ties: Any  # their rows of A_tilde now
+    ties_before: Any  # and before the change
+    out: Any  # weights now of the edges that lead from them, as in NewNodes
+    into: Any
+    restart: float
+    n_steps: int
 
 
 @runtime_checkable
@@ -45,6 +61,15 @@ class Prepared(Protocol):
 
     def extend(self, new: NewNodes) -> Any:
         """Z of new nodes, from their own features and their edges; zeros where a node has nothing to go by."""
+
+    def renewed(self, changed: ChangedNodes) -> Any:
+        """Z of known nodes with their edges as they are now; what it was, up to rounding, where none changed."""
+
+    def with_rows(self, Z: Any, at: Array | None = None) -> "Prepared":
+        """These with Z of further nodes at the end, or in the place of what nodes `at` had.
+
+        Rows are replaced in place where Z is dense: what it was made from is not to be used any more.
+        """
 
     def state(self) -> dict[str, Array]:
         """What must be stored to rebuild this, as named arrays."""
@@ -68,6 +93,32 @@ class Inputs(Protocol):
 
     def width(self, n_nodes: int, n_features: int, n_edges: int) -> float:
         """How many 4-byte numbers are kept of each node, about: what a fit tells its user about memory."""
+
+
+class OneZ:
+    """For inputs that keep one matrix Z: rows of it added or replaced."""
+
+    Z: Any
+
+    def with_rows(self, Z: Any, at: Array | None = None) -> Self:
+        return replace(self, Z=put_rows(self.Z, Z, at))  # type: ignore[type-var]
+
+
+def put_rows(Z: Any, rows: Any, at: Array | None) -> Any:
+    """Z, dense or sparse, with rows at its end, or in the place of rows `at`."""
+    if sp.issparse(Z):
+        both = sp.csr_array(sp.vstack([Z, sp.csr_array(rows)], format="csr"), dtype=Z.dtype)
+        if at is None:
+            return both
+        order = np.arange(Z.shape[0])
+        order[at] = Z.shape[0] + np.arange(len(at))
+        return both[order]
+    rows = np.asarray(rows.toarray() if sp.issparse(rows) else rows, dtype=Z.dtype)
+    if at is None:
+        return np.concatenate([Z, rows])
+    Z = Z if Z.flags.writeable else Z.copy()
+    Z[at] = rows
+    return Z
 
 
 class LazyRows:
@@ -110,9 +161,39 @@ def diffused_from(known: Any, own: Any, new: NewNodes) -> Any:
     n = known.shape[0]
     ties = new.ties.astype(np.float32)
     own_share, taken = np.float32(new.restart), np.float32(1 - new.restart)
-    from_known = taken * np.asarray(ties[:, :n] @ known) + own_share * own
+    from_known = taken * product(ties[:, :n], known) + own_share * own
     among_new = ties[:, n:]
     Z = own
     for _ in range(new.n_steps):
         Z = from_known + taken * np.asarray(among_new @ Z)
     return settle_isolated(new.isolated, Z, new.restart)
+
+
+def diffused_again(Z: Any, changed: ChangedNodes) -> Any:
+    """Z of changed nodes diffused over the edges as they are now, all other nodes' Z held fixed.
+
+    A node's own features are what makes its Z the fixed point of Z = (1 - restart) A_tilde Z + restart own before
+    the change; a node without neighbours has Z = own.
+    """
+    before, restart = Z[changed.nodes], changed.restart
+    if restart == 1.0:
+        return before
+    now = before.astype(np.float64)
+    alone = without_entries(changed.ties_before)
+    own = (now - (1 - restart) * product(changed.ties_before, Z)) / np.where(alone, 1.0, restart)[:, None]
+    inside = changed.ties[:, changed.nodes]
+    fixed = (1 - restart) * (product(changed.ties, Z) - np.asarray(inside @ now)) + restart * own
+    for _ in range(changed.n_steps):
+        now = fixed + (1 - restart) * np.asarray(inside @ now)
+    return settle_isolated(without_entries(changed.ties), now, restart).astype(Z.dtype)
+
+
+def product(rows: Any, Z: Array) -> Array:
+    """A few sparse rows times Z, of which only the rows that count are read."""
+    columns, place = np.unique(rows.indices, return_inverse=True)
+    narrow = sp.csr_array((rows.data, place, rows.indptr), shape=(rows.shape[0], len(columns)))
+    return np.asarray(narrow @ Z[columns].astype(rows.dtype))
+
+
+def without_entries(rows: Any) -> Array:
+    return np.asarray(np.diff(rows.indptr) == 0)

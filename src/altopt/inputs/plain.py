@@ -10,14 +10,14 @@ from altopt import diffusion
 from altopt.arrays import Array
 from altopt.features import column_means, filled, has_missing
 from altopt.graph import Graph
-from altopt.inputs.inputs import NewNodes, diffused_from, settle_isolated
+from altopt.inputs.inputs import ChangedNodes, NewNodes, OneZ, diffused_again, diffused_from, settle_isolated
 from altopt.inputs.scaling import unit_sum
 from altopt.matrices import from_arrays, to_arrays
 from altopt.operator import NormalizedAdjacency
 
 
 @dataclass(frozen=True)
-class PreparedRaw:
+class PreparedRaw(OneZ):
     Z: Any
 
     def rows(self, Z: Any) -> Any:
@@ -28,6 +28,9 @@ class PreparedRaw:
 
     def extend(self, new: NewNodes) -> Any:
         return self.coordinates(new.X)
+
+    def renewed(self, changed: ChangedNodes) -> Any:
+        return self.Z[changed.nodes]
 
     def state(self) -> dict[str, Array]:
         return to_arrays(self.Z, "Z")
@@ -62,6 +65,9 @@ class PreparedPlain(PreparedRaw):
 
     def extend(self, new: NewNodes) -> Any:
         return diffused_from(self.Z, self.coordinates(new.X), new)
+
+    def renewed(self, changed: ChangedNodes) -> Any:
+        return diffused_again(self.Z, changed)
 
     def state(self) -> dict[str, Array]:
         return super().state() | ({} if self.fill is None else {"fill": self.fill})

@@ -10,7 +10,7 @@ from altopt.arrays import Array
 from altopt.features import Features, column_means, filled, has_missing, project
 from altopt.graph import Graph
 from altopt.inputs.directions import leading_directions
-from altopt.inputs.inputs import NewNodes, diffused_from, settle_isolated
+from altopt.inputs.inputs import ChangedNodes, NewNodes, OneZ, diffused_again, diffused_from, settle_isolated
 from altopt.inputs.scaling import Scaling
 from altopt.operator import NormalizedAdjacency
 
@@ -39,7 +39,7 @@ class Projection:
 
 
 @dataclass(frozen=True)
-class PreparedReduced:
+class PreparedReduced(OneZ):
     Z: Array
     coordinates: Projection  # of new nodes' own features, before any diffusion
     scaling: Scaling
@@ -49,6 +49,9 @@ class PreparedReduced:
 
     def extend(self, new: NewNodes) -> Array:
         return np.asarray(diffused_from(self.Z, self.coordinates(new.X), new))
+
+    def renewed(self, changed: ChangedNodes) -> Array:
+        return np.asarray(diffused_again(self.Z, changed))
 
     def state(self) -> dict[str, Array]:
         return {"Z": self.Z} | self.coordinates.state() | self.scaling.state()
