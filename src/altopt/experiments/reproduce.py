@@ -11,12 +11,13 @@ from altopt.experiments import tuned
 from altopt.experiments.artefacts import ARTEFACTS
 from altopt.experiments.artefacts.artefact import NOT_RUN, Ask, Shelf, Shown, Table, Turn
 from altopt.experiments.cells import Cell, find_rate
-from altopt.experiments.methods import METHODS
+from altopt.experiments.methods import METHODS, AltOptMethod
 from altopt.experiments.page import as_table
 from altopt.experiments.records import Records
 from altopt.experiments.runner import Hear, Work, work_through
 from altopt.experiments.runs import Grounds, Run
 
+LONGEST_FIT = 8.0  # CPU seconds: slower settings of ALT-OPT are not chosen, for there are hundreds of runs
 UNITS = {"s": 1, "m": 60, "h": 3600}
 
 
@@ -134,6 +135,7 @@ def tuning(ask: Ask, out: Path, data: Path | None, budget: float, say: Callable[
                 continue
             at = cell if tuned.name_in_file(method, cell) != cell.dataset else Cell(cell.dataset, "20")
             records.refresh()
-            tune(method, at, grounds(cell.dataset), records, Effort(), say)
+            effort = Effort(longest_fit=LONGEST_FIT) if isinstance(method, AltOptMethod) else Effort()
+            tune(method, at, grounds(cell.dataset), records, effort, say)
             n_done += 1
     return f"Chose settings in {n_done} cells; they are in {tuned.FOLDER}."

@@ -25,7 +25,7 @@ from altopt.experiments.runs import accuracy, made_on
 class Effort:
     """How much is tried."""
 
-    n_trials: int = 20
+    n_trials: int = 24
     n_splits: int = 2
     n_finalists: int = 3
     n_final_splits: int = 4  # in all, the first ones included
