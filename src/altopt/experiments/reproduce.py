@@ -11,13 +11,12 @@ from altopt.experiments import tuned
 from altopt.experiments.artefacts import ARTEFACTS
 from altopt.experiments.artefacts.artefact import NOT_RUN, Ask, Shelf, Shown, Table, Turn
 from altopt.experiments.cells import Cell, find_rate
-from altopt.experiments.methods import METHODS, AltOptMethod
+from altopt.experiments.methods import METHODS
 from altopt.experiments.page import as_table
 from altopt.experiments.records import Records
 from altopt.experiments.runner import Hear, Work, work_through
 from altopt.experiments.runs import Grounds, Run
 
-LONGEST_FIT = 8.0  # CPU seconds: slower settings of ALT-OPT are not chosen, for there are hundreds of runs
 UNITS = {"s": 1, "m": 60, "h": 3600}
 
 
@@ -118,7 +117,7 @@ def words(shown: Shown) -> str:
 
 def tuning(ask: Ask, out: Path, data: Path | None, budget: float, say: Callable[[str], None]) -> str:
     """Choose the settings that are not chosen yet, for all methods in all cells asked for."""
-    from altopt.experiments.tuning import Effort, tune  # optuna is an extra
+    from altopt.experiments.tuning import tune, usual_effort
 
     began, grounds, n_done = time.monotonic(), Grounds(data), 0
     cells = dict.fromkeys(
@@ -135,7 +134,6 @@ def tuning(ask: Ask, out: Path, data: Path | None, budget: float, say: Callable[
                 continue
             at = cell if tuned.name_in_file(method, cell) != cell.dataset else Cell(cell.dataset, "20")
             records.refresh()
-            effort = Effort(longest_fit=LONGEST_FIT) if isinstance(method, AltOptMethod) else Effort()
-            tune(method, at, grounds(cell.dataset), records, effort, say)
+            tune(method, at, grounds(cell.dataset), records, usual_effort(method, at), say)
             n_done += 1
     return f"Chose settings in {n_done} cells; they are in {tuned.FOLDER}."
