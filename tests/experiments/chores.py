@@ -15,6 +15,9 @@ class Chore:
     reads: None = None
     done: list = field(default_factory=list, compare=False, hash=False)
 
+    def stands(self, record):
+        return record.get("settings") != "old"
+
     def perform(self, grounds):
         time.sleep(self.seconds)
         self.done.append(self.key)

@@ -69,6 +69,12 @@ def test_means_are_over_runs_and_say_how_many():
     assert "no room" in Shelf([broken | {"failed": "no room"}]).words("GCN", CORA)
 
 
+def test_runs_under_former_settings_are_left_out_of_the_mean():
+    old = [record("ALT-OPT", CORA, split, 0.1, settings={"C": 1.0}) for split in range(3)]
+    new = [record("ALT-OPT", CORA, split, 0.8, settings={"C": 2.0}) for split in range(2)]
+    assert Shelf(old + new).words("ALT-OPT", CORA) == "80.00 ± 0.00 (2 x 1)"
+
+
 def test_methods_are_judged_on_the_splits_they_share():
     ours = [record("ALT-OPT", CORA, split, accuracy) for split, accuracy in enumerate((0.9, 0.8, 0.1))]
     peer = [record("APPNP", CORA, split, 0.84) for split in range(2)]

@@ -39,6 +39,19 @@ def test_what_is_on_record_is_not_done_again(path):
     assert second.done == ["b"]
 
 
+def test_what_no_longer_stands_is_done_again(path):
+    with Records(path) as records:
+        records.add({"key": "a", "settings": "old"})
+    chore = Chore("a")
+    found = go(path, [chore])
+    assert chore.done == ["a"]
+    assert "settings" not in found[0]
+    run = Run("ALT-OPT", Cell("Cora", "30%"), split=4, seed=7)
+    line = run.perform(SmallGrounds())
+    assert run.stands(line)
+    assert not run.stands(line | {"settings": {"C": 0.123}})
+
+
 def test_a_failure_is_recorded_and_the_others_go_on(path):
     bad, good = Chore("bad", fails=True), Chore("good")
     found = go(path, [bad, good])

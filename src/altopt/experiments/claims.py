@@ -150,24 +150,27 @@ def memory_is_flat(shelf: Shelf) -> Verdict:
 
 
 def faster_an_epoch(shelf: Shelf) -> Verdict:
-    """ALT-OPT-Full, the slowest form, against APPNP at its fastest here; at arxiv size against PyTorch Geometric."""
+    """ALT-OPT-Full, the slowest form, against APPNP as PyTorch Geometric has it; ours of APPNP is named beside."""
     words, good = [], []
     for name in CITATION:
-        pair = [
+        lines = [
             shelf.get(EpochTime(method, Cell(name, "20")).key)
-            for method in ("ALT-OPT-Full on reduced inputs", "APPNP")
+            for method in ("ALT-OPT-Full on reduced inputs", "APPNP, PyTorch Geometric's layer", "APPNP")
         ]
-        times = [line["milliseconds"] for line in pair if line is not None]
-        if len(times) == 2:
-            words.append(f"{name} {times[0]:.1f} against {times[1]:.1f} ms")
-            good.append(times[0] < times[1])
-    ours, peer = shelf.get(Cost(ALT_OPT, "arxiv").key), shelf.get(Cost("APPNP", "arxiv").key)
-    if ours is not None and peer is not None and "epoch_cpu" in ours and "epoch_cpu" in peer:
-        mine = ours["epoch_cpu"] + ours["update_cpu"]
-        words.append(f"arxiv size {mine:.2f} against {peer['epoch_cpu']:.2f} CPU s")
-        good.append(mine < peer["epoch_cpu"])
+        times = [line["milliseconds"] for line in lines if line is not None]
+        if len(times) == 3:
+            ours, peer, fast = times
+            words.append(f"{name} {ours:.1f} against {peer:.1f} CPU ms ({fast:.1f} with our operator in it)")
+            good.append(ours < peer)
+    large, other = shelf.get(Cost(ALT_OPT, "arxiv").key), shelf.get(Cost("APPNP", "arxiv").key)
+    if large is not None and other is not None and "epoch_cpu" in large and "epoch_cpu" in other:
+        mine = large["epoch_cpu"] + large["update_cpu"]
+        words.append(f"arxiv size {mine:.2f} against {other['epoch_cpu']:.2f} CPU s")
+        good.append(mine < other["epoch_cpu"])
     return Verdict(
-        "An epoch of ALT-OPT-Full is faster than one of APPNP", judge(bool(good), all(good)), "; ".join(words)
+        "An epoch of ALT-OPT-Full is faster than one of PyTorch Geometric's APPNP",
+        judge(bool(good), all(good)),
+        "; ".join(words),
     )
 
 

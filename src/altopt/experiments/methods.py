@@ -63,6 +63,9 @@ class Method(Protocol):
     def starts(self) -> list[Settings]:
         """Settings that a search tries first."""
 
+    def final(self, settings: Settings, *, inductive: bool = False) -> Settings:
+        """What a fit goes by and its record says: the settings, and what is fixed whatever they are."""
+
     def prune(self, settings: Settings) -> Settings:
         """Without what has no meaning beside the rest."""
 
@@ -103,6 +106,9 @@ class AltOptMethod:
     def starts(self) -> list[Settings]:
         return [within(start, self.space()) for start in forms.STARTS]
 
+    def final(self, settings: Settings, *, inductive: bool = False) -> Settings:
+        return {**settings, **dict(self.fixed), **(INDUCTIVE_FORM if inductive else {})}
+
     def prune(self, settings: Settings) -> Settings:
         useless = forms.ONLY_MLP if settings.get("encoder", "linear") == "linear" else forms.ONLY_LINEAR
         return {key: value for key, value in settings.items() if key not in useless}
@@ -110,7 +116,7 @@ class AltOptMethod:
     def fit(self, ground: Ground, split: Split, settings: Settings, seed: int) -> Fitted:
         shared = ground.shared_links if self.links else ground.shared
         shared.seconds = 0.0
-        settings = {**settings, **dict(self.fixed)}
+        settings = self.final(settings)
         model = form(settings).model(seed, shared)
         data = ground.dataset
         X = out_links(data) if self.links else data.X
@@ -122,7 +128,7 @@ class AltOptMethod:
 
         The fit sees the training nodes and the edges among them alone; all others come as new nodes.
         """
-        settings = {**settings, **INDUCTIVE_FORM}
+        settings = self.final(settings, inductive=True)
         data, y = ground.dataset, np.asarray(ground.dataset.y)
         part = data.only(split.train)
         model = form(settings).model(seed).fit(part.X, part.y, graph=part.graph)
@@ -202,6 +208,9 @@ class DefaultMethod:
     def starts(self) -> list[Settings]:
         return []
 
+    def final(self, settings: Settings, *, inductive: bool = False) -> Settings:
+        return {}
+
     def prune(self, settings: Settings) -> Settings:
         return settings
 
@@ -228,6 +237,9 @@ class BaselineMethod:
 
     def starts(self) -> list[Settings]:
         return [within(self.kind().settings(), self.space())]
+
+    def final(self, settings: Settings, *, inductive: bool = False) -> Settings:
+        return settings
 
     def prune(self, settings: Settings) -> Settings:
         return settings

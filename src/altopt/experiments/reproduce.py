@@ -117,7 +117,7 @@ def words(shown: Shown) -> str:
 
 def tuning(ask: Ask, out: Path, data: Path | None, budget: float, say: Callable[[str], None]) -> str:
     """Choose the settings that are not chosen yet, for all methods in all cells asked for."""
-    from altopt.experiments.tuning import Effort, tune  # optuna is an extra
+    from altopt.experiments.tuning import tune, usual_effort
 
     began, grounds, n_done = time.monotonic(), Grounds(data), 0
     cells = dict.fromkeys(
@@ -134,6 +134,6 @@ def tuning(ask: Ask, out: Path, data: Path | None, budget: float, say: Callable[
                 continue
             at = cell if tuned.name_in_file(method, cell) != cell.dataset else Cell(cell.dataset, "20")
             records.refresh()
-            tune(method, at, grounds(cell.dataset), records, Effort(), say)
+            tune(method, at, grounds(cell.dataset), records, usual_effort(method, at), say)
             n_done += 1
     return f"Chose settings in {n_done} cells; they are in {tuned.FOLDER}."

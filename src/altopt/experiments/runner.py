@@ -21,6 +21,9 @@ class Work(Protocol):
     def reads(self) -> str | None:
         """The data set it needs, if it needs one."""
 
+    def stands(self, record: Record) -> bool:
+        """Whether a record of it still holds."""
+
     def perform(self, grounds: "Grounds") -> Record: ...
 
 
@@ -38,12 +41,17 @@ def work_through(
     """The records of all that is wanted, in that order as far as possible: read, or made now and added.
 
     Nothing is begun once `budget` seconds have passed. Work that another process has claimed is left to it, and
-    looked for on record at the end. What failed before is not tried again unless `retry`.
+    looked for on record at the end. What failed before is not tried again unless `retry`; what was run under other
+    settings than now is.
     """
     began = time.monotonic()
     known = {line["key"]: line for line in records.lines}
-    settled = {key for key, line in known.items() if not (retry and "failed" in line)}
-    todo = [work for work in dict.fromkeys(wanted) if work.key not in settled]
+
+    def settled(work: Work) -> bool:
+        line = known.get(work.key)
+        return line is not None and work.stands(line) and not (retry and "failed" in line)
+
+    todo = [work for work in dict.fromkeys(wanted) if not settled(work)]
     spent: list[float] = []
     for number, work in enumerate(todo):
         if time.monotonic() - began > budget:
@@ -51,8 +59,9 @@ def work_through(
         if not records.claim(work.key):
             continue
         try:
-            known |= {line["key"]: line for line in records.refresh()}
-            if work.key in known and not (retry and "failed" in known[work.key] and work.key not in settled):
+            fresh = {line["key"]: line for line in records.refresh()}
+            known |= fresh
+            if work.key in fresh and work.stands(fresh[work.key]):
                 continue
             start = time.monotonic()
             record = work.perform(grounds)

@@ -50,6 +50,13 @@ class Run:
     def reads(self) -> str:
         return self.cell.dataset
 
+    def stands(self, record: Record) -> bool:
+        """Not when settings were chosen anew since."""
+        method = find_method(self.method)
+        settings, _ = tuned_settings(method, self.cell)
+        now = method.final(settings | dict(self.change), inductive=self.cell.rate == INDUCTIVE)
+        return "failed" in record or record["settings"] == now
+
     def perform(self, grounds: "Grounds") -> Record:
         """Fit, judge, and say all that is needed to do it again; a fit that breaks is a record too."""
         method, began = find_method(self.method), time.perf_counter()

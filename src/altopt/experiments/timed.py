@@ -37,6 +37,9 @@ class Cost:
     def reads(self) -> None:
         return None
 
+    def stands(self, record: Record) -> bool:
+        return "failed" in record or "epoch_cpu" in record
+
     def perform(self, grounds: Grounds) -> Record:
         line: Record = {
             "key": self.key,
@@ -72,6 +75,9 @@ class LayerMemory:
     def reads(self) -> None:
         return None
 
+    def stands(self, record: Record) -> bool:
+        return True
+
     def perform(self, grounds: Grounds) -> Record:
         line: Record = {"key": self.key, "method": self.method, "size": self.size, "n_steps": self.n_steps}
         try:
@@ -99,6 +105,9 @@ class EpochTime:
     @property
     def reads(self) -> str:
         return self.cell.dataset
+
+    def stands(self, record: Record) -> bool:
+        return True
 
     def perform(self, grounds: Grounds) -> Record:
         data = grounds(self.cell.dataset).dataset

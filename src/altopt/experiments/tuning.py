@@ -16,21 +16,31 @@ import numpy as np
 from altopt.errors import InputError
 from altopt.experiments import tuned
 from altopt.experiments.cells import INDUCTIVE, Cell, split_of, tuning_splits
-from altopt.experiments.methods import Ground, Method, Settings
+from altopt.experiments.methods import AltOptMethod, Ground, Method, Settings
 from altopt.experiments.records import Record, Records
 from altopt.experiments.runs import accuracy, made_on
+
+LONGEST_FIT = 8.0  # CPU seconds: slower settings of ALT-OPT are not chosen, for hundreds of runs follow
 
 
 @dataclass(frozen=True)
 class Effort:
     """How much is tried."""
 
-    n_trials: int = 20
+    n_trials: int = 24
     n_splits: int = 2
     n_finalists: int = 3
     n_final_splits: int = 4  # in all, the first ones included
     seconds: float = 1e9  # no new trial after this long
     longest_fit: float = 1e9  # seconds; settings under which a fit takes longer are not chosen
+
+
+def usual_effort(method: Method, cell: Cell) -> Effort:
+    """With 5 or 10 labels a class splits differ so much that more finalists are fitted on more of them."""
+    longest_fit = LONGEST_FIT if isinstance(method, AltOptMethod) else Effort.longest_fit
+    if cell.rate in ("5", "10"):
+        return Effort(n_finalists=8, n_final_splits=6, longest_fit=longest_fit)
+    return Effort(longest_fit=longest_fit)
 
 
 def tune(

@@ -84,13 +84,22 @@ class Shelf:
     """Records by what they are of."""
 
     def __init__(self, records: Sequence[Record]) -> None:
-        self.by_key = {line["key"]: line for line in records}
+        self.by_key: dict[str, Record] = {}
+        for line in records:
+            self.by_key.pop(line["key"], None)  # a later record takes the place of an earlier one, at the end
+            self.by_key[line["key"]] = line
         self._rows: dict[tuple[Any, ...], list[Record]] = {}
         for line in self.by_key.values():
             if "split_seed" in line:
                 change = tuple(line.get("changed", {}).items())
                 place = (line["method"], line["dataset"], line["rate"], repr(change))
                 self._rows.setdefault(place, []).append(line)
+        # settings may have been chosen anew: runs under others than the newest do not belong to the same mean
+        for place, lines in self._rows.items():
+            newest = [line.get("settings") for line in lines if "settings" in line][-1:]
+            self._rows[place] = [
+                line for line in lines if line.get("settings", *newest) in newest or not newest
+            ]
 
     def get(self, key: str) -> Record | None:
         return self.by_key.get(key)

@@ -70,7 +70,8 @@ def show_efficiency(shelf: Shelf) -> list[Shown]:
             theirs = published.published("efficiency")[name]["MLP"]
             ours = ("", "", "")
             if line is None or seconds is None:
-                ours = (NOT_RUN if line is None else f"failed: {line['failed'][:60]}", "", "")
+                failed = "" if line is None else line.get("failed", "")
+                ours = (f"failed: {failed[:60]}" if failed else NOT_RUN, "", "")
             else:
                 ratio = "" if mlp is None else f"{seconds / mlp:.2f}"
                 ours = (f"{seconds:,.0f}", ratio, f"{line['peak_gb']:.2f}")

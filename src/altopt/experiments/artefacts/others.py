@@ -101,6 +101,7 @@ def show_normalised(shelf: Shelf) -> list[Shown]:
             ("method", "cell", "ours", "paper"),
             rows,
             published.notes("normalised"),
+            n_labels=2,
         )
     ]
 

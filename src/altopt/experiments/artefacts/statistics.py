@@ -22,6 +22,9 @@ class Count:
     def reads(self) -> str:
         return self.dataset
 
+    def stands(self, record: Record) -> bool:
+        return True
+
     def perform(self, grounds: Grounds) -> Record:
         found = statistics(grounds(self.dataset).dataset)
         return {"key": self.key, "dataset": self.dataset} | found._asdict() | made_on()

@@ -151,6 +151,9 @@ class SurestNodes:
     def reads(self) -> str:
         return self.cell.dataset
 
+    def stands(self, record: Record) -> bool:
+        return True
+
     def perform(self, grounds: Grounds) -> Record:
         ground, method = grounds(self.cell.dataset), METHODS["ALT-OPT"]
         data, y = ground.dataset, np.asarray(ground.dataset.y)
