@@ -70,8 +70,7 @@ def test_no_benchmark_is_favoured_inside_the_package():
 
 
 def test_the_page_on_suggestions_is_what_the_records_say():
-    from altopt.experiments.accuracy import read_records
-
+    from altopt.experiments.records import read_records
     from altopt.experiments.suggest import page
 
     records = read_records(ROOT / "results" / "suggest.jsonl")

@@ -1,14 +1,10 @@
 """Labels held back: exact for F, honest for the encoder, and what follows from it."""
 
-import re
-from pathlib import Path
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
-import altopt
 from altopt import AltOpt, InputError, crossfit
 from altopt.alternate import Schedule, Solvers
 from altopt.arrays import softmax
@@ -253,17 +249,3 @@ def test_one_label_per_class_cannot_be_held_back(data):
     assert model.leave_one_out_.interval == (0.0, 1.0)
     assert model.temperature_ == model.temperature
     assert "none can be held back" in model.choice_["reason"]
-
-
-def test_no_part_of_the_method_knows_a_benchmark_by_name():
-    names = re.compile(
-        r"\b(cora|citeseer|pubmed|physics|computers|photo|chameleon|squirrel|arxiv|reddit|flickr)\b", re.I
-    )
-    package = Path(altopt.__file__).parent
-    apart = {"datasets", "experiments", "bench", "commands"}  # the last two name sizes
-    found = [
-        path
-        for path in package.rglob("*.py")
-        if path.relative_to(package).parts[0] not in apart and names.search(path.read_text())
-    ]
-    assert not found
