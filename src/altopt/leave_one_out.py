@@ -13,7 +13,7 @@ from altopt.views.view import Objective
 
 NUMBERS = 2**22  # of a block of unit vectors that are solved for at once, which are 8 to 64
 MOST = 2000  # labelled nodes whose own influence is solved for; above, a seeded sample
-WORK = 4e8  # nodes times unit vectors, above which the sample is smaller still
+WORK = 4e7  # nodes times unit vectors, above which the sample is smaller still
 FEWEST = 200
 # why there is none
 NOT_HELD_BACK = (
