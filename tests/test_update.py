@@ -23,6 +23,7 @@ from altopt.inputs import (
     RawInputs,
     ReducedInputs,
 )
+from altopt.live import with_directions
 from altopt.operator import NormalizedAdjacency
 from altopt.solvers import Direct, JacobiSteps
 from altopt.views import GraphView, NoGraphView, SquaredLaplacianView
@@ -316,6 +317,26 @@ def test_both_ways_to_update_renew_the_same(name):
     assert_allclose(pushed.scores_, anew.scores_, atol=1e-5)
     for state, other in zip(pushed.inputs_.state().values(), anew.inputs_.state().values(), strict=True):
         assert_allclose(state, other, atol=1e-5)
+
+
+def test_directed_edges_are_set_one_after_another():
+    rng = np.random.default_rng(3)
+    A = np.where(rng.random((8, 8)) < 0.3, rng.random((8, 8)), 0.0)
+    np.fill_diagonal(A, 0.0)
+    arcs = [
+        (int(s), int(t), float(w))
+        for s, t, w in rng.integers([10, 10, 3], size=(60, 3)) / [1, 1, 7]
+        if s != t
+    ]
+    expected = np.zeros((10, 10))
+    expected[:8, :8] = A
+    for source, target, weight in arcs:
+        expected[source, target] = weight
+        if expected[target, source] or not weight:
+            expected[target, source] = weight
+    found = with_directions(sp.csr_array(A), 10, arcs)
+    assert_array_equal(found.toarray(), expected)
+    assert found.nnz == np.count_nonzero(expected)
 
 
 class Unchanging:
