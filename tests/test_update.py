@@ -255,6 +255,15 @@ def test_refresh_renews_what_the_encoder_says_nearby_only():
         assert_allclose(part, was, atol=1e-4)
 
 
+def test_an_edge_that_is_there_already_renews_nothing():
+    model = fitted()
+    source, target = (int(ends[0]) for ends in model.graph_.adjacency.nonzero())
+    before = fingerprint(model)
+    change = model.update(edges=[(source, target)], refresh=True)
+    assert change.n_changed == 0
+    assert fingerprint(model) == before
+
+
 KINDS = {
     "raw": RawInputs(),
     "diffused": PlainInputs(),
