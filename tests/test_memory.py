@@ -40,7 +40,7 @@ def test_it_knows_what_costs_more():
     hops = expected_memory(X, 5000, 7, AltOpt(inputs=HopInputs()))
     assert hops.inputs == pytest.approx(3 * reduced.inputs)
     assert plain.inputs == pytest.approx(hops.inputs + reduced.inputs)
-    assert hops.peak > plain.peak
+    assert reduced.peak < hops.peak < plain.peak
     wide = sp.csr_array((1000, 5000), dtype=np.float32)
     assert expected_memory(wide, 5000, 7, AltOpt()).diffusing > plain.diffusing
 
