@@ -23,6 +23,7 @@ from altopt.inputs import (
     RawInputs,
     ReducedInputs,
 )
+from altopt.live import with_directions
 from altopt.operator import NormalizedAdjacency
 from altopt.solvers import Direct, JacobiSteps
 from altopt.views import GraphView, NoGraphView, SquaredLaplacianView
@@ -254,6 +255,19 @@ def test_refresh_renews_what_the_encoder_says_nearby_only():
         assert_allclose(part, was, atol=1e-4)
 
 
+@pytest.mark.parametrize("view", [GraphView, NoGraphView], ids=["pushed", "solved anew"])
+def test_an_edge_that_is_there_already_renews_nothing(view):
+    model = fitted(graph_view=view)
+    source, target = (int(ends[0]) for ends in model.graph_.adjacency.nonzero())
+    before = fingerprint(model)
+    P = model.encoder_output_.copy()
+    change = model.update(edges=[(source, target)], refresh=True)
+    assert_array_equal(model.encoder_output_, P)
+    if view is GraphView:
+        assert change.n_changed == 0
+        assert fingerprint(model) == before
+
+
 KINDS = {
     "raw": RawInputs(),
     "diffused": PlainInputs(),
@@ -316,6 +330,26 @@ def test_both_ways_to_update_renew_the_same(name):
     assert_allclose(pushed.scores_, anew.scores_, atol=1e-5)
     for state, other in zip(pushed.inputs_.state().values(), anew.inputs_.state().values(), strict=True):
         assert_allclose(state, other, atol=1e-5)
+
+
+def test_directed_edges_are_set_one_after_another():
+    rng = np.random.default_rng(3)
+    A = np.where(rng.random((8, 8)) < 0.3, rng.random((8, 8)), 0.0)
+    np.fill_diagonal(A, 0.0)
+    arcs = [
+        (int(s), int(t), float(w))
+        for s, t, w in rng.integers([10, 10, 3], size=(60, 3)) / [1, 1, 7]
+        if s != t
+    ]
+    expected = np.zeros((10, 10))
+    expected[:8, :8] = A
+    for source, target, weight in arcs:
+        expected[source, target] = weight
+        if expected[target, source] or not weight:
+            expected[target, source] = weight
+    found = with_directions(sp.csr_array(A), 10, arcs)
+    assert_array_equal(found.toarray(), expected)
+    assert found.nnz == np.count_nonzero(expected)
 
 
 class Unchanging:

@@ -43,12 +43,11 @@ def update(
         Z = inputs.extend(new_nodes(new_graph, A_tilde, asked.X, model.restart, model.n_diffusion))
         P = np.concatenate([P, model.encoder_.predict(inputs.rows(Z)).astype(P.dtype)])
         inputs = inputs.with_rows(Z)
-    near = None
-    if refresh and asked.edges:
-        near = changed_nodes(graph, new_graph, A_tilde, model.restart, model.n_diffusion)
-        Z = inputs.renewed(near)
+    near = changed_nodes(graph, new_graph, A_tilde, model.restart, model.n_diffusion) if refresh else None
+    if near is not None and len(near.nodes):
+        renewed = inputs.renewed(near)
         P = P.copy()
-        P[near.nodes] = model.encoder_.predict(inputs.rows(Z))
+        P[near.nodes] = model.encoder_.predict(inputs.rows(renewed))
     codes = np.full(len(P), UNKNOWN, dtype=np.int64)
     codes[:n][model.labelled_] = model.Y_.argmax(axis=1)
     codes[list(asked.labels)] = list(asked.labels.values())
@@ -89,7 +88,8 @@ def update(
         has_label = np.bincount(new_graph.components, weights=codes != UNKNOWN) > 0
         reached = np.ones(len(F), dtype=bool)
         reached[silent] = has_label[new_graph.components[silent]]
-        inputs = inputs if near is None else inputs.with_rows(Z, near.nodes)
+        if near is not None and len(near.nodes):
+            inputs = inputs.with_rows(renewed, near.nodes)
         model.graph_, model.inputs_, model.featureless_, model.reached_ = new_graph, inputs, silent, reached
         model.scores_, model.encoder_output_, model.labelled_, model.Y_ = F, P, codes != UNKNOWN, Y
         model.transduction_, model.confidence_ = found, reading.w

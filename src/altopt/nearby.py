@@ -53,7 +53,8 @@ def weighted(live: LiveSystem, directions: Iterable[tuple[int, int]]) -> list[tu
 
 
 def around(live: LiveSystem, rows: dict[int, Row], directions: Iterable[tuple[int, int]], n: int) -> Array:
-    """Known nodes (the first n) whose row of A_tilde changes with these rows of A, and both ends of edges named."""
+    """Known nodes (the first n) whose row of A_tilde changes with these rows of A, and both ends of `directions`,
+    edges of which it may be the direction alone that is new."""
     near = [np.array(list(rows), dtype=np.int64), *(live.row(c)[0] for c in rows)]
     near += [columns for columns, _ in rows.values()]
     near += [np.array(pair, dtype=np.int64) for pair in directions]

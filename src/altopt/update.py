@@ -106,7 +106,8 @@ class Work:
         old_scale = {c: live.scale[c] for c in rows}
         near = np.empty(0, dtype=np.int64)
         if refresh and asked.edges:
-            near = around(live, rows, asked.directions, self.n_before)
+            directed = self.model._graph.directed_adjacency is not None
+            near = around(live, rows, asked.directions if directed else [], self.n_before)
         ties_before = ties_of(live, near)
         for c, (columns, weights) in rows.items():
             self.way_back.append(live.replace(c, columns, weights))
