@@ -175,6 +175,10 @@ def test_a_rival_must_win_clearly():
     assert kept.considered[1].behind > 0
     level = choose(usual, [other], codes, lambda plan: good)
     assert level.plan is usual
+    hardly = choose(
+        usual, [other], codes, lambda plan: good + (1e-4 * np.eye(CLASSES)[codes] if plan is other else 0)
+    )
+    assert hardly.plan is usual
 
 
 # as users meet it

@@ -12,6 +12,7 @@ from altopt.plans import Plan
 
 ENOUGH = 100  # labels from which a difference of CLEAR standard errors decides; below, of VERY_CLEAR
 CLEAR, VERY_CLEAR = 1.0, 2.5
+MATTERS = 0.005  # and the least difference that counts, however certain
 USUAL_TEMPERATURE = 0.2
 
 
@@ -77,7 +78,7 @@ def choose(usual: Plan, others: list[Plan], codes: Array, held_out: Callable[[Pl
             doubt,
         )
         considered.append(entry)
-        if entry.behind < -clear * doubt and entry.behind < lowest:
+        if entry.behind < -max(clear * doubt, MATTERS) and entry.behind < lowest:
             best, lowest = plan, entry.behind
     if best is usual:
         reason = f"No other plan had a lower error on held-out labels by {clear:g} standard errors or more."
