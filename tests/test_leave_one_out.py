@@ -87,7 +87,7 @@ def test_first_terms_come_near_the_own_influence(data):
 def test_what_is_said_of_a_node_does_not_depend_on_its_label(data, monkeypatch):
     _, y = data
     fold = np.where(y >= 0, np.arange(N) % 4, -1)
-    monkeypatch.setattr(crossfit, "folds_of", lambda codes, seed: fold)
+    monkeypatch.setattr(crossfit, "folds_of", lambda codes, seed, n_folds: fold)
     node = np.flatnonzero(y >= 0)[5]
     other = y.copy()
     other[node] = (y[node] + 1) % CLASSES

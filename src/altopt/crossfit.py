@@ -45,9 +45,10 @@ def cross_fit(
     rule: PseudoLabels,
     schedule: Schedule,
     g: Array,
+    n_folds: int = N_FOLDS,
 ) -> HeldOut:
     """F of each judged node without its label, after a loose fit without its fold; `g` is their own influence."""
-    fold = folds_of(material.codes, material.seed)
+    fold = folds_of(material.codes, material.seed, n_folds)
     loose = replace(schedule, n_rounds=min(plan.rounds(schedule.n_rounds), LOOSE_ROUNDS))
     if isinstance(rule, EveryoneWeighted):
         rule = replace(rule, limit=LOOSE_LIMIT)

@@ -18,7 +18,7 @@ from altopt.errors import InputError
 from altopt.features import empty_rows, has_missing
 from altopt.graph import Graph
 from altopt.inputs import EAGER, Inputs, NewNodes
-from altopt.judging import GraphHelp, Judge
+from altopt.judging import LARGE, GraphHelp, Judge
 from altopt.leave_one_out import NOT_HELD_BACK, OUTDATED, LeaveOneOut
 from altopt.material import Material
 from altopt.neighbours import Neighbours
@@ -195,7 +195,7 @@ class AltOpt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             restart=self.restart,
             n_diffusion=self.n_diffusion,
             seed=self.seed_,
-            eager=MOST if self.cross_fit else EAGER,  # labels held back many times read them as often
+            eager=MOST if self.cross_fit and n * len(self.classes_) < LARGE else EAGER,  # read for every fold
         )
         self.Y_ = material.Y(self.labelled_)
         judges = self._read_validation(validation)

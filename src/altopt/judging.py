@@ -11,7 +11,7 @@ from altopt.alternate import Schedule, Solvers
 from altopt.arrays import Array, shares
 from altopt.calibration import calibration_error, matched_temperature
 from altopt.choice import Choice, choose
-from altopt.crossfit import HeldOut, cross_fit, influence
+from altopt.crossfit import N_FOLDS, HeldOut, cross_fit, influence
 from altopt.leave_one_out import (
     LeaveOneOut,
     Margins,
@@ -27,7 +27,7 @@ from altopt.plans import Plan
 from altopt.selection import PseudoLabels
 
 ENOUGH = 20_000  # unlabelled nodes whose confidence is looked at
-LARGE = 5_000_000  # numbers of F from which plans are judged before any round, and fewer are compared
+LARGE = 5_000_000  # numbers of F from which plans are not compared, and the usual one is judged on two folds
 
 
 @dataclass(frozen=True)
@@ -75,13 +75,23 @@ class Judge:
                 self._influences[system] = influence(self.material, plan, self.nodes, self.exact)
             g = self._influences[system]
             self._seen[plan.name] = cross_fit(
-                self.material, plan, self.nodes, self.solvers, self.rule, self.schedule, g
+                self.material,
+                plan,
+                self.nodes,
+                self.solvers,
+                self.rule,
+                self.schedule,
+                g,
+                2 if self.large else N_FOLDS,
             )
         return self._seen[plan.name]
 
     def choose(self, usual: Plan, others: list[Plan], alone: Plan | None) -> Choice:
         """The plan to take; `alone` is the one without the graph, which is always looked at."""
-        rivals = [*([] if self.large else others), *([] if alone is None else [alone])]
+        if self.large:
+            reason = "On a graph of this size plans are not compared. Name inputs, encoder or graph_view to change them."
+            return Choice(usual, [], reason)
+        rivals = [*others, *([] if alone is None else [alone])]
         choice = choose(usual, rivals, self.codes, lambda plan: self.held_out(plan).by_fold)
         if alone is not None and choice.plan is alone:
             warnings.warn(

@@ -10,6 +10,7 @@ from altopt.arrays import working_dtype
 from altopt.diffusion import PANEL
 from altopt.encoders import AttentionEncoder, MLPEncoder
 from altopt.inputs import EAGER, PlainInputs, RawInputs, ReducedInputs
+from altopt.judging import LARGE
 from altopt.kernels.native import PAD
 from altopt.leave_one_out import at_once
 from altopt.ordering import too_large
@@ -80,7 +81,7 @@ def expected_memory(X: Any, n_edges: int, n_classes: int, model: Any, weighted: 
         diffusing += 3.0 * kept  # hops of a sketch, of the range finder's block, and that block again
     number = working_dtype(n, n_classes).itemsize
     padded = -(-n_classes // PAD) * PAD
-    rows = kept if kept <= 4.0 * (MOST if model.cross_fit else EAGER) else 0.0
+    rows = kept if kept <= 4.0 * (MOST if model.cross_fit and n * n_classes < LARGE else EAGER) else 0.0
     judging = 5.0 * n * at_once(n) * number if model.cross_fit else 0.0
     ordered = too_large(n, max(panel * 4, n_classes * number))
     of_graph = entries * (16.0 if weighted else 4.0)
