@@ -26,11 +26,12 @@ EPOCH_METHODS = (
 )
 GENERATED = (
     "A generated graph of that size and share of labels; no GPU. A whole training is extrapolated from the "
-    "epochs timed after a warm-up: setting up, and as many epochs as the paper makes; for ALT-OPT-k also k + 1 "
-    "updates of F, each with its selection and a prediction for all nodes. Hidden layers 256-256 at arxiv size; one of 64 at products "
-    "size for everyone, since graph networks have no room for more there. ALT-OPT's epochs train on pseudo labels "
-    "too, the others' on given labels alone, with torch's own layers. Times are CPU seconds of all threads, which "
-    "others on the machine disturb least; memory is the process's peak."
+    "epochs timed after a warm-up: setting up, and as many epochs as the paper makes; for ALT-OPT-k also k + "
+    "1 updates of F, each with its selection and a prediction for all nodes. Hidden layers 256-256 at arxiv "
+    "size; one of 64 at products size for everyone, since graph networks have no room for more there. "
+    "ALT-OPT's epochs train on pseudo labels too, the others' on given labels alone, with torch's own layers. "
+    "Times are CPU seconds of all threads, which others on the machine disturb least; memory is the process's "
+    "peak."
 )
 
 
