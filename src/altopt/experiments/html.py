@@ -5,7 +5,7 @@ from typing import Any
 
 from altopt.experiments.artefacts import ARTEFACTS
 from altopt.experiments.artefacts.artefact import Chart, Shelf, Shown
-from altopt.experiments.page import HEAD, as_table, cells_table, claims_table, origin
+from altopt.experiments.page import HEAD, as_table, cells_table, claims_table, origin, said
 from altopt.experiments.records import Record
 from altopt.report.charts import Figure, axis, figure
 from altopt.report.page import render
@@ -20,7 +20,7 @@ def results_report(records: list[Record], path: Path) -> None:
     judged = {"name": "claims", "title": "What the paper claims", "origin": ""}
     sections = [judged | {"shown": [ready(claims_table(shelf)), ready(cells_table(shelf))]}]
     for artefact in ARTEFACTS.values():
-        source = f"altopt reproduce {artefact.name}{origin(artefact)}"
+        source = " ".join([f"altopt reproduce {artefact.name}{origin(artefact)}", *said(artefact.name)])
         shown = [ready(found) for found in artefact.show(shelf)]
         sections.append({"name": artefact.name, "title": artefact.title, "origin": source, "shown": shown})
     render("results.html.j2", path, title=title.removeprefix("# "), lead=lead, sections=sections)

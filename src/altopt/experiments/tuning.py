@@ -15,7 +15,7 @@ import numpy as np
 
 from altopt.errors import InputError
 from altopt.experiments import tuned
-from altopt.experiments.cells import INDUCTIVE, Cell, split_of, tuning_splits
+from altopt.experiments.cells import CO_OCCURRENCE, INDUCTIVE, Cell, split_of, tuning_splits
 from altopt.experiments.methods import AltOptMethod, Ground, Method, Settings
 from altopt.experiments.records import Record, Records
 from altopt.experiments.runs import accuracy, made_on
@@ -36,9 +36,9 @@ class Effort:
 
 
 def usual_effort(method: Method, cell: Cell) -> Effort:
-    """With 5 or 10 labels a class splits differ so much that more finalists are fitted on more of them."""
+    """Where splits differ much, with few labels or few validation nodes, more finalists on more splits."""
     longest_fit = LONGEST_FIT if isinstance(method, AltOptMethod) else Effort.longest_fit
-    if cell.rate in ("5", "10"):
+    if cell.rate in ("5", "10") or cell.dataset in CO_OCCURRENCE:
         return Effort(n_finalists=8, n_final_splits=6, longest_fit=longest_fit)
     return Effort(longest_fit=longest_fit)
 
