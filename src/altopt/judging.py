@@ -89,7 +89,9 @@ class Judge:
     def choose(self, usual: Plan, others: list[Plan], alone: Plan | None) -> Choice:
         """The plan to take; `alone` is the one without the graph, which is always looked at."""
         if self.large:
-            reason = "On a graph of this size plans are not compared. Name inputs, encoder or graph_view to change them."
+            reason = (
+                "On a graph of this size plans are not compared. Name inputs, encoder or graph_view instead."
+            )
             return Choice(usual, [], reason)
         rivals = [*others, *([] if alone is None else [alone])]
         choice = choose(usual, rivals, self.codes, lambda plan: self.held_out(plan).by_fold)
