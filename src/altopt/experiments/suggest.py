@@ -3,7 +3,7 @@
     python -m altopt.experiments.suggest --out results/suggest.jsonl --page docs/suggest.md
 
 A random half of the nodes is the test set, never asked for; one label of each class is given from the other half, the
-pool; then ten times five nodes are chosen from the pool, AltOpt() being fitted anew each time. One JSON line per run
+pool; then ten times five nodes are chosen from the pool, AltOpt(cross_fit=False) being fitted anew each time. One JSON line per run
 goes to --out; runs already there are not repeated. VOpt and SigmaOpt are graphlearning's, on the largest component,
 with the 200 smoothest eigenvectors of its normalised Laplacian, one pick after another.
 """
@@ -114,7 +114,7 @@ def run(dataset: Any, method: str, seed: int) -> dict[str, Any]:
         if queries in SHOWN or method in HEED_THE_MODEL:
             known = np.full(len(y), -1)
             known[labelled] = y[labelled]
-            model = AltOpt(random_state=seed).fit(dataset.X, known, graph=dataset.graph)
+            model = AltOpt(cross_fit=False, random_state=seed).fit(dataset.X, known, graph=dataset.graph)
             accuracies[str(queries)] = float(np.mean(model.transduction_[test] == y[test]))
         if number < N_ROUNDS:
             began = time.perf_counter()
@@ -159,7 +159,7 @@ def page(records: list[dict[str, Any]]) -> str:
     choice = ", ".join(f"{method} {seconds:.2f} s" for method, seconds in taken.items() if seconds == seconds)
     return (
         "# Which node to label next\n\n"
-        "One label per class to begin with, then ten rounds of five queries; `AltOpt()` is fitted anew after each "
+        "One label per class to begin with, then ten rounds of five queries; `AltOpt(cross_fit=False)` is fitted anew after each "
         "round, the same for every way of choosing. Test accuracy in % on the half of the nodes that is never asked "
         f"for, mean ± standard deviation over seeds ({counts}), none of which the method was tuned on. "
         "VOpt and SigmaOpt are `graphlearning`'s and see the graph alone. This page is written by `make suggest` from "
