@@ -4,8 +4,8 @@
 
 A random half of the nodes is the test set, never asked for; one label of each class is given from the other half, the
 pool; then ten times five nodes are chosen from the pool, AltOpt(cross_fit=False) being fitted anew each time. One JSON
-line per run goes to --out; runs already there are not repeated. VOpt and SigmaOpt are graphlearning's, on the largest component,
-with the 200 smoothest eigenvectors of its normalised Laplacian, one pick after another.
+line per run goes to --out; runs already there are not repeated. VOpt and SigmaOpt are graphlearning's, on the largest
+component, with the 200 smoothest eigenvectors of its normalised Laplacian, one pick after another.
 """
 
 import argparse
@@ -160,8 +160,8 @@ def page(records: list[dict[str, Any]]) -> str:
     return (
         "# Which node to label next\n\n"
         "One label per class to begin with, then ten rounds of five queries; `AltOpt(cross_fit=False)` is fitted anew "
-        "after each round, the same for every way of choosing. Test accuracy in % on the half of the nodes that is never asked "
-        f"for, mean ± standard deviation over seeds ({counts}), none of which the method was tuned on. "
+        "after each round, the same for every way of choosing. Test accuracy in % on the half of the nodes that is never "
+        f"asked for, mean ± standard deviation over seeds ({counts}), none of which the method was tuned on. "
         "VOpt and SigmaOpt are `graphlearning`'s and see the graph alone. This page is written by `make suggest` from "
         "`results/suggest.jsonl`.\n\n" + table(records) + f"\nSeconds a choice of five, median: {choice}.\n"
     )
