@@ -160,8 +160,8 @@ def page(records: list[dict[str, Any]]) -> str:
     return (
         "# Which node to label next\n\n"
         "One label per class to begin with, then ten rounds of five queries; `AltOpt(cross_fit=False)` is fitted anew "
-        "after each round, the same for every way of choosing. Test accuracy in % on the half of the nodes that is never "
-        f"asked for, mean ± standard deviation over seeds ({counts}), none of which the method was tuned on. "
+        "after each round, the same for every way of choosing. Test accuracy in % on the half of the nodes never asked "
+        f"for, mean ± standard deviation over seeds ({counts}), none of which the method was tuned on. "
         "VOpt and SigmaOpt are `graphlearning`'s and see the graph alone. This page is written by `make suggest` from "
         "`results/suggest.jsonl`.\n\n" + table(records) + f"\nSeconds a choice of five, median: {choice}.\n"
     )
