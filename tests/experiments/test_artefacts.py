@@ -5,9 +5,9 @@ import json
 import pytest
 from stand_ins import small_ground
 
-from altopt import cli
+from altopt import InputError, cli
 from altopt.experiments import published, reproduce
-from altopt.experiments.artefacts import ARTEFACTS
+from altopt.experiments.artefacts import ARTEFACTS, own_labels
 from altopt.experiments.artefacts.artefact import Ask, Shelf, Table
 from altopt.experiments.cells import CELLS, Cell
 from altopt.experiments.claims import cell_verdicts, verdicts
@@ -186,3 +186,23 @@ def test_the_command_runs_records_and_goes_on(capsys, tmp_path, monkeypatch):
     assert read_records(out) == lines
     assert cli.run(["report", str(tmp_path)]) == 0
     assert (tmp_path / "report.html").exists()
+
+
+def test_one_method_can_be_asked_for_alone():
+    works = reproduce.planned(
+        ["own-labels", "heterophily"], reproduce.request(None, None, None, None, "AltOpt()")
+    )
+    assert works
+    assert {work.method for work in works} == {"AltOpt()"}
+    with pytest.raises(InputError, match="No method is called 'AltOpt'"):
+        reproduce.request(None, None, None, None, "AltOpt")
+
+
+def test_promises_are_judged_on_splits_that_both_were_run_on():
+    runs = [("AltOpt()", 0, 0.8), ("AltOpt()", 1, 0.4), ("fixed recipe", 0, 0.75)]
+    shelf = Shelf([record(method, CORA, split, accuracy) for method, split, accuracy in runs])
+    assert own_labels.gap(shelf, "fixed recipe", CORA) == pytest.approx(5.0)
+    assert own_labels.gap(shelf, "APPNP", CORA) is None
+    said = own_labels.verdicts(shelf)
+    assert len(said) == 1
+    assert "+5.00 on average over 1 of 22 cells" in said[0]

@@ -13,12 +13,13 @@ def reproduce(
         str,
         typer.Argument(
             metavar="WHAT",
-            help="transductive, ablation, top-k, layers, best-epochs, epoch-time, efficiency, complexity, "
+            help="transductive, own-labels, ablation, top-k, layers, best-epochs, epoch-time, efficiency, complexity, "
             "layer-memory, heterophily, inductive, normalised, sensitivity, statistics or all; tuning chooses "
             "the settings that are not chosen yet.",
         ),
     ],
     dataset: Annotated[str | None, typer.Option(help="Only this data set.")] = None,
+    method: Annotated[str | None, typer.Option(help="Only this row, e.g. APPNP or 'AltOpt()'.")] = None,
     rate: Annotated[str | None, typer.Option(help="Only this label rate: 5, 10, 20, 60, 30% or 60%.")] = None,
     splits: Annotated[int | None, typer.Option(min=1, help="Splits; by default as many as it takes.")] = None,
     runs: Annotated[int | None, typer.Option(min=1, help="Runs of each split.")] = None,
@@ -42,7 +43,7 @@ def reproduce(
     from altopt.commands.progress import Works
     from altopt.experiments.reproduce import find, read_budget, request, results, tuning
 
-    seconds, ask = read_budget(budget), request(dataset, rate, splits, runs)
+    seconds, ask = read_budget(budget), request(dataset, rate, splits, runs, method)
     with Works(quiet) as works:
         if what == "tuning":
             typer.echo(tuning(ask, out, data, seconds, works.say))

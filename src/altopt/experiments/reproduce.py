@@ -11,7 +11,7 @@ from altopt.experiments import tuned
 from altopt.experiments.artefacts import ARTEFACTS
 from altopt.experiments.artefacts.artefact import NOT_RUN, Ask, Shelf, Shown, Table, Turn
 from altopt.experiments.cells import Cell, find_rate
-from altopt.experiments.methods import METHODS
+from altopt.experiments.methods import METHODS, find_method
 from altopt.experiments.page import as_table
 from altopt.experiments.records import Records
 from altopt.experiments.runner import Hear, Work, work_through
@@ -43,20 +43,25 @@ def read_budget(text: str | None) -> float:
     return float(found[1]) * UNITS[found[2]]
 
 
-def request(dataset: str | None, rate: str | None, n_splits: int | None, n_runs: int | None) -> Ask:
+def request(
+    dataset: str | None, rate: str | None, n_splits: int | None, n_runs: int | None, method: str | None = None
+) -> Ask:
     """What is asked for, in the data sets' own spelling."""
     if dataset is not None:
         names = {name.lower(): name for name in available()}
         if dataset.lower().replace("_", "-") not in names:
             raise InputError(f"--dataset {dataset!r} is not known. There are {', '.join(names.values())}.")
         dataset = names[dataset.lower().replace("_", "-")]
-    return Ask(dataset, None if rate is None else find_rate(rate), n_splits, n_runs)
+    if method is not None:
+        method = find_method(method).name
+    return Ask(dataset, None if rate is None else find_rate(rate), n_splits, n_runs, method)
 
 
 def planned(names: list[str], ask: Ask) -> list[Work]:
     """All work, in the order of turns: every cell's first split before any second one."""
     turns: list[Turn] = [turn for name in names for turn in ARTEFACTS[name].plan(ask)]
-    return list(dict.fromkeys(turn.work for turn in sorted(turns, key=lambda turn: turn.number)))
+    works = dict.fromkeys(turn.work for turn in sorted(turns, key=lambda turn: turn.number))
+    return [work for work in works if ask.method in (None, getattr(work, "method", None))]
 
 
 def results(
@@ -72,7 +77,8 @@ def results(
     wanted = planned(names, ask)
     if not wanted:
         raise InputError(
-            f"{', '.join(names)} has nothing on {ask.dataset or 'any data set'}"
+            f"{', '.join(names)} has nothing{'' if ask.method is None else f' of {ask.method}'} on "
+            f"{ask.dataset or 'any data set'}"
             f"{'' if ask.rate is None else f' at label rate {ask.rate}'}. Leave --dataset or --rate out to see it all."
         )
     there = available(data)

@@ -23,6 +23,7 @@ class Ask:
     rate: str | None = None
     n_splits: int | None = None
     n_runs: int | None = None
+    method: str | None = None
 
     def wants(self, cell: Cell) -> bool:
         return self.dataset in (None, cell.dataset) and self.rate in (None, cell.rate)
