@@ -65,7 +65,7 @@ def assert_is_the_solution(model, change):
     roots = roots_of_degrees(model)
     off = np.linalg.norm(model.scores_ - from_scratch(model), axis=1) / roots
     assert off.max() <= change.error_bound + 1e-12
-    reading = model._pseudo_labels(model.temperature_).read(model.scores_)
+    reading = model._reading().read(model.scores_)
     assert_allclose(model.confidence_, reading.w, atol=1e-12)
     free = ~model.labelled_
     assert_array_equal(model.transduction_[free], model.classes_[reading.label[free]])

@@ -60,7 +60,7 @@ def update(
     objective = model._objective(new_graph, A_tilde, Y, codes != UNKNOWN)(P, None)
     solution = model._solvers().last.solve(objective, start)
     F = solution.F.astype(model.scores_.dtype, copy=False)
-    reading = model._pseudo_labels(model.temperature_).read(F)
+    reading = model._reading().read(F)
     found = model.classes_[np.where(codes == UNKNOWN, reading.label, codes)]
     changed = np.flatnonzero(np.any(F[:n] != model.scores_, axis=1) | (found[:n] != model.transduction_))
     changed = np.concatenate([changed, np.arange(n, len(F))])

@@ -12,6 +12,7 @@ from sklearn.utils.validation import _check_feature_names, check_is_fitted, vali
 from altopt import changes, explain, extension, ledger, live, store, suggest, update
 from altopt.alternate import Problem, Round, Schedule, Solvers, State, alternate, as_dicts, warm_up
 from altopt.arrays import Array, certainty, working_dtype
+from altopt.calibration import Tempered
 from altopt.door import UNKNOWN, read_X, read_y, require_finite
 from altopt.encoders import AttentionEncoder, Encoder, LinearEncoder, MLPEncoder, TabularEncoder
 from altopt.errors import InputError
@@ -50,8 +51,8 @@ class AltOpt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     feature_weight, label_weight : the weights lambda1 and lambda2; the graph's weight is 1.
     restart : weight of a node's own features in the diffusion that feeds the encoder; 1 means no diffusion.
     n_diffusion : steps of that diffusion.
-    temperature : of the softmax that turns F into pseudo labels; lower is surer. That of the probabilities handed
-        out is fitted to held-out labels (`temperature_`).
+    temperature : of the softmax that turns F into pseudo labels; lower is surer. The probabilities handed out are
+        F's shares to the power 1 / `temperature_`, which is fitted to held-out labels; None where there were none.
     n_rounds : how often F is updated and the encoder trained on it; "full" makes n_epochs rounds of one epoch.
     n_warmup, n_epochs : encoder epochs before the first round, and in each round.
     n_pseudo : the surest unlabelled nodes per class to train on; None takes all, weighted; 0 takes none.
@@ -244,10 +245,7 @@ class AltOpt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.start_ = outcome.began
 
     def _judge(self, material: Material) -> Judge:
-        def soften(F: Array, temperature: float) -> Array:
-            return self._pseudo_labels(temperature).soften(F)
-
-        return Judge(material, self._solvers(), self._pseudo_labels(), self._schedule(), soften)
+        return Judge(material, self._solvers(), self._pseudo_labels(), self._schedule())
 
     def _choose(self, judge: Judge | None) -> None:
         """The plan, among those that differ where nothing was given; what each said of held-out labels."""
@@ -267,19 +265,20 @@ class AltOpt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _judge_fit(self, judge: Judge | None) -> None:
         """How good the fit is, from labels it was not shown: accuracy, temperature, what the graph is worth."""
-        self.temperature_ = float(self.temperature)
+        self.temperature_: float | None = None
         self._leave_one_out = NOT_HELD_BACK
         self.graph_help_: GraphHelp | None = None
         if judge is None:
             return
-        self._leave_one_out, self.temperature_ = judge.leave_one_out(
-            self.plan_, self.scores_, self.graph_.ids, self.classes_, self.temperature
+        self._leave_one_out, reading = judge.leave_one_out(
+            self.plan_, self.scores_, self.graph_.ids, self.classes_
         )
+        self.temperature_ = None if reading is None else reading.temperature
         self.graph_help_ = judge.graph_help(self.classes_, self.scores_)
 
     def _read_out(self, codes: Array) -> None:
         """From F to what users ask for."""
-        reading = self._pseudo_labels(self.temperature_).read(self.scores_)
+        reading = self._reading().read(self.scores_)
         self.confidence_ = reading.w
         self.transduction_ = self.classes_[np.where(codes == UNKNOWN, reading.label, codes)]
 
@@ -288,7 +287,7 @@ class AltOpt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Class probabilities of every node, columns as `classes_`; made from `scores_` when asked for."""
         if not hasattr(self, "scores_"):
             raise AttributeError("label_distributions_ is there after fit.")
-        return self._pseudo_labels(self.temperature_).soften(self.scores_)
+        return self._reading().soften(self.scores_)
 
     def predict_proba(self, X: Any, edges: Any = None, *, ids: Any = None) -> Array:
         """Class probabilities of nodes that were not there at fit.
@@ -308,7 +307,7 @@ class AltOpt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         else:
             ends = extension.resolve_edges(self.graph_, X.shape[0], row_ids, [] if edges is None else edges)
             F = self._solve_extended(X, ends)
-        return self._pseudo_labels(self.temperature_).soften(F)
+        return self._reading().soften(F)
 
     def predict(self, X: Any, edges: Any = None, *, ids: Any = None) -> Array:
         """Labels of nodes that were not there at fit; see predict_proba."""
@@ -510,16 +509,19 @@ class AltOpt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return Schedule(self.n_warmup, self.n_epochs, 1, self.seed_, settled)
         return Schedule(self.n_warmup, self.plan_.rounds(self.n_rounds), self.n_epochs, self.seed_, settled)
 
-    def _pseudo_labels(self, temperature: float | None = None) -> PseudoLabels:
-        """The rule that reads F; at another temperature than the loop's where one is given."""
-        temperature = self.temperature if temperature is None else temperature
+    def _reading(self) -> Tempered | PseudoLabels:
+        """How F is read to the user: as held-out labels ask for, else as the loop reads it."""
+        return self._pseudo_labels() if self.temperature_ is None else Tempered(self.temperature_)
+
+    def _pseudo_labels(self) -> PseudoLabels:
+        """The rule that makes pseudo labels out of F."""
         rule: PseudoLabels
         if self.feature_view is SoftmaxFeatureView:
             rule = CertainEnough(self.min_confidence)
         elif self.n_pseudo is None:
-            rule = EveryoneWeighted(temperature, self.min_confidence)
+            rule = EveryoneWeighted(self.temperature, self.min_confidence)
         else:
-            rule = SurestPerClass(self.n_pseudo, temperature, self.min_confidence)
+            rule = SurestPerClass(self.n_pseudo, self.temperature, self.min_confidence)
         return NoPseudoLabels(rule) if self.n_pseudo == 0 else rule
 
     def _objective(

@@ -1,7 +1,6 @@
 """A fit judged by its own labels: the plan chosen, honest accuracy, a temperature, and what the graph is worth."""
 
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,7 +8,7 @@ import numpy as np
 
 from altopt.alternate import Schedule, Solvers
 from altopt.arrays import Array, shares
-from altopt.calibration import calibration_error, matched_temperature
+from altopt.calibration import Tempered, calibration_error, matched_temperature
 from altopt.choice import Choice, choose
 from altopt.crossfit import N_FOLDS, HeldOut, cross_fit, influence
 from altopt.leave_one_out import (
@@ -44,7 +43,7 @@ class GraphHelp:
 
 
 class Judge:
-    """Holds labels back from plans, and says how each did; `soften` makes distributions of F at a temperature."""
+    """Holds labels back from plans, and says how each did."""
 
     def __init__(
         self,
@@ -52,9 +51,8 @@ class Judge:
         solvers: Solvers,
         rule: PseudoLabels,
         schedule: Schedule,
-        soften: Callable[[Array, float], Array],
     ) -> None:
-        self.material, self.solvers, self.rule, self.soften = material, solvers, rule, soften
+        self.material, self.solvers, self.rule = material, solvers, rule
         self.large = len(material.codes) * material.n_classes >= LARGE
         self.schedule = replace(schedule, n_rounds=0) if self.large else schedule
         counts = np.bincount(material.codes[material.labelled], minlength=material.n_classes)
@@ -103,14 +101,11 @@ class Judge:
         return choice
 
     def leave_one_out(
-        self, plan: Plan, F: Array, ids: Array, classes: Array, usual: float
-    ) -> tuple[LeaveOneOut, float]:
-        """Honest accuracy and margins of the labelled nodes, and the temperature that suits the fitted F.
-
-        `usual` is the temperature without evidence.
-        """
+        self, plan: Plan, F: Array, ids: Array, classes: Array
+    ) -> tuple[LeaveOneOut, Tempered | None]:
+        """Honest accuracy and margins of the labelled nodes, and the reading that suits the fitted F, if any can."""
         if not len(self.nodes):
-            return nobody(ids, classes), usual
+            return nobody(ids, classes), None
         held, codes, exact = self.held_out(plan).by_one, self.codes, self.exact
         said = held.argmax(axis=1)
         weights = class_weights(codes[exact], predicted_sizes(F))
@@ -119,13 +114,11 @@ class Judge:
         if len(unlabelled) > ENOUGH:
             unlabelled = np.random.default_rng(self.material.seed).choice(unlabelled, ENOUGH, replace=False)
         some = F[unlabelled] if len(unlabelled) else held
-        temperature = matched_temperature(
-            lambda T: self.soften(some, T), accuracy, effective_number(weights), usual
-        )
-        error = calibration_error(self.soften(held[exact], temperature), codes[exact], weights)
+        reading = Tempered(matched_temperature(some, accuracy, effective_number(weights)))
+        error = calibration_error(reading.soften(held[exact]), codes[exact], weights)
         of_all = Margins(ids[self.nodes], classes[codes], classes[said], margins(shares(held), codes))
         found = LeaveOneOut(of_all.only(exact), held[exact], accuracy, (low, high), error, of_all)
-        return found, temperature
+        return found, reading
 
     def graph_help(self, classes: Array, F: Array) -> GraphHelp | None:
         """What the graph is worth, where it was looked at."""

@@ -77,7 +77,7 @@ def doubts(model: Any, nodes: Array) -> Array:
     A model of few labels does not know what it does not know, so its own doubt is mixed with the mean of it: for
     l labels of c classes in the proportion l to TRUST c. First the graph is covered, then the doubtful are asked for.
     """
-    own = 1.0 - model._pseudo_labels(model.temperature_).soften(model.scores_[nodes]).max(axis=1)
+    own = 1.0 - model._reading().soften(model.scores_[nodes]).max(axis=1)
     trust = model.labelled_.sum() / (model.labelled_.sum() + TRUST * len(model.classes_))
     return np.asarray(trust * own + (1 - trust) * own.mean(), dtype=np.float64)
 

@@ -217,7 +217,7 @@ class Work:
             self.push_.shift(live.rows(), nodes, F[: len(nodes)].astype(np.float64) - exact)
         nodes = np.concatenate([nodes, also])
         self.nodes, self.rows = nodes, F
-        self.reading = model._pseudo_labels(model.temperature_).read(F)
+        self.reading = model._reading().read(F)
         codes = np.where(live.codes[nodes] == UNKNOWN, self.reading.label, live.codes[nodes])
         self.labels = model.classes_[codes]
         before = [None if k >= self.n_before else model.transduction_[k] for k in nodes.tolist()]

@@ -37,7 +37,7 @@ def run(case: Case, repeats: int | None, say: Say) -> Report:
     for row in rows:
         row["ratio"] = ratio(row.get("peak_gb"), rows[0]["peak_gb"])
     title = "peak resident memory, graph and X loaded from disk first; ratio: peak / AltOpt()"
-    columns = ("who", "peak_gb", "ratio", "before_gb", "seconds", "note")
+    columns = ("who", "peak_gb", "ratio", "before_gb", "note")
     report.tables.append(Table(title, columns, rows))
     stream = machine.bandwidth_alone()
     report.measure(

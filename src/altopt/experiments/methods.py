@@ -183,7 +183,7 @@ def of_own_labels(model: AltOpt, y: Array) -> dict[str, Any]:
         "plan": model.choice_["plan"],
         "leave_one_out": round(found.accuracy, 6),
         "interval": [round(end, 6) for end in found.interval],
-        "temperature": round(model.temperature_, 4),
+        "temperature": model.temperature_ and round(model.temperature_, 4),
         "true_accuracy": accuracy_of(model.transduction_[hidden], y[hidden]),
         "calibration_error": round(calibration_error(model.label_distributions_[hidden], codes), 6),
     }

@@ -3,6 +3,7 @@
 import re
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from altopt.datasets import available
@@ -140,6 +141,14 @@ def tuning(ask: Ask, out: Path, data: Path | None, budget: float, say: Callable[
                 continue
             at = cell if tuned.name_in_file(method, cell) != cell.dataset else Cell(cell.dataset, "20")
             records.refresh()
-            tune(method, at, grounds(cell.dataset), records, usual_effort(method, at), say)
+            left = budget - (time.monotonic() - began)
+            tune(
+                method,
+                at,
+                grounds(cell.dataset),
+                records,
+                replace(usual_effort(method, at), seconds=left),
+                say,
+            )
             n_done += 1
     return f"Chose settings in {n_done} cells; they are in {tuned.FOLDER}."
