@@ -14,7 +14,7 @@ def reproduce(
         typer.Argument(
             metavar="WHAT",
             help="transductive, own-labels, ablation, top-k, layers, best-epochs, epoch-time, efficiency, complexity, "
-            "layer-memory, heterophily, inductive, normalised, sensitivity, statistics or all; tuning chooses "
+            "layer-memory, heterophily, choice, inductive, normalised, sensitivity, statistics or all; tuning chooses "
             "the settings that are not chosen yet.",
         ),
     ],

@@ -1,7 +1,7 @@
 """Who is compared: each method by name, what it may be told, and how it is fitted on a split."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -18,8 +18,9 @@ from altopt.errors import InputError
 from altopt.experiments import forms
 from altopt.experiments.forms import SharedInputs, form
 from altopt.experiments.recipe import fixed_recipe
+from altopt.plans import rivals, without_graph
 from altopt.splits import Split, hide
-from altopt.views import SquaredLaplacianView
+from altopt.views import SquaredLaplacianView, TwoHopView
 
 Settings = dict[str, Any]
 INDUCTIVE_FORM: Settings = {"restart": 1.0, "n_pseudo": 0, "n_rounds": 0}
@@ -224,6 +225,30 @@ class DefaultMethod:
 
 
 @dataclass(frozen=True)
+class FixedPlanMethod(DefaultMethod):
+    """One of the plans that AltOpt() compares, or another graph view, whatever the labels say."""
+
+    plan: str = "usual"
+
+    def fit(self, ground: Ground, split: Split, settings: Settings, seed: int) -> Fitted:
+        data: Any = ground.dataset
+        usual = AltOpt().usual_plan(*data.X.shape)
+        plans = [usual, *rivals(usual, data.graph, len(split.train)), without_graph(usual)]
+        plans += [replace(usual, name=name, graph_view=view) for name, view in OTHER_VIEWS.items()]
+        plan = next(plan for plan in plans if plan.name == self.plan)
+        model = AltOpt(
+            inputs=plan.inputs,
+            encoder=plan.encoder,
+            graph_view=plan.graph_view,
+            n_rounds=0 if plan.n_rounds == 0 else AltOpt().n_rounds,
+            cross_fit=False,
+            random_state=seed,
+        )
+        model.fit(data.X, graph=data.graph, **shown(data, split, self.validation))
+        return Fitted(model.transduction_, {}, of_trace(model))
+
+
+@dataclass(frozen=True)
 class BaselineMethod:
     """A peer, tuned once per data set, its best epoch by validation labels."""
 
@@ -274,6 +299,8 @@ def of_epochs(model: Baseline) -> dict[str, Any]:
     return facts
 
 
+OTHER_VIEWS: dict[str, Any] = {"squared Laplacian": SquaredLaplacianView, "two hops": TwoHopView}
+PLANS = ("usual", "tighter", "freer", "ties", "ties and surroundings", "features alone", *OTHER_VIEWS)
 OURS, DEFAULT, RECIPE = AltOptMethod(), DefaultMethod(), DefaultMethod("fixed recipe", fixed_recipe)
 DEFAULT_SQUARED = DefaultMethod(
     "AltOpt(graph_view=SquaredLaplacianView)",
@@ -309,6 +336,7 @@ ALL: tuple[Method, ...] = (
     SQUARED,
     SQUARED_LINKS,
     LINKS,
+    *(FixedPlanMethod(f"always {plan}", plan=plan) for plan in PLANS),
     *(
         BaselineMethod(kind, name, "none" if name == "LP" else "keep the best epoch")
         for name, kind in (BASELINES | HETEROPHILY).items()

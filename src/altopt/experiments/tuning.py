@@ -36,11 +36,15 @@ class Effort:
 
 
 def usual_effort(method: Method, cell: Cell) -> Effort:
-    """Where splits differ much, with few labels or few validation nodes, more finalists on more splits."""
-    longest_fit = LONGEST_FIT if isinstance(method, AltOptMethod) else Effort.longest_fit
+    """Where splits differ much, with few labels or few validation nodes, more finalists on more splits.
+
+    Peers are tuned once for a data set, at 20 labels of each class, and their fits take many times as long.
+    """
+    if not isinstance(method, AltOptMethod):
+        return Effort()
     if cell.rate in ("5", "10") or cell.dataset in CO_OCCURRENCE:
-        return Effort(n_finalists=8, n_final_splits=6, longest_fit=longest_fit)
-    return Effort(longest_fit=longest_fit)
+        return Effort(n_finalists=8, n_final_splits=6, longest_fit=LONGEST_FIT)
+    return Effort(longest_fit=LONGEST_FIT)
 
 
 def tune(

@@ -1,6 +1,7 @@
 """Every table and figure of the paper by name, the most informative first."""
 
 from altopt.experiments.artefacts.artefact import Artefact
+from altopt.experiments.artefacts.choice import CHOICE
 from altopt.experiments.artefacts.costs import BEST_EPOCHS, COMPLEXITY, EFFICIENCY, EPOCH_TIME, LAYER_MEMORY
 from altopt.experiments.artefacts.others import HETEROPHILY, INDUCTIVE_TABLE, NORMALISED
 from altopt.experiments.artefacts.own_labels import OWN_LABELS
@@ -22,6 +23,7 @@ ARTEFACTS: dict[str, Artefact] = {
         COMPLEXITY,
         LAYER_MEMORY,
         HETEROPHILY,
+        CHOICE,
         INDUCTIVE_TABLE,
         NORMALISED,
         SENSITIVITY,
