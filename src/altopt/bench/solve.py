@@ -76,7 +76,9 @@ def run(case: Case, repeats: int | None, say: Say) -> Report:
     if case.size.name != "products":  # where a task of the others takes many minutes
         with machine.same_threads(case.numbers):
             timings = race(whole_tasks(case), min(3, report.repeats), CAP, say)
-        title = "whole tasks of other libraries on the same graph and labels, each with its own system and stop"
+        title = (
+            "whole tasks of other libraries on the same graph and labels, each with its own system and stop"
+        )
         report.tables.append(times_table(title, timings, "altopt ConjugateGradient(rtol=1e-3)"))
     found = [speedup for speedup in speedups if speedup is not None]
     report.measure(F=min(found, default=None), stream_gb_s=max(streams))
