@@ -28,7 +28,7 @@ from altopt.bench import (
 )
 from altopt.bench.clock import Contestant, Timing, Unavailable, race
 from altopt.bench.page import page
-from altopt.bench.report import times_table
+from altopt.bench.report import Report, times_table
 from altopt.cli import run
 
 TINY = replace(
@@ -429,3 +429,20 @@ def test_the_epochs_a_peer_needs_are_the_first_that_are_as_good():
     curve = np.array([0.2, 0.5, 0.7, 0.6, 0.9])
     assert epochs_needed(curve, 0.65) == (3, True)
     assert epochs_needed(curve, 0.95) == (5, False)
+
+
+def test_time_to_the_same_accuracy_is_told_of_both_fits(monkeypatch):
+    pytest.importorskip("torch_geometric")
+    from altopt.bench import same_accuracy
+    from altopt.datasets import communities
+
+    monkeypatch.setattr(same_accuracy, "load", lambda name: communities(n_nodes=1800, n_classes=3, seed=0))
+    monkeypatch.setattr(same_accuracy, "available", lambda: {same_accuracy.GRAPH: True})
+    monkeypatch.setattr(same_accuracy, "SPLITS", 1)
+    monkeypatch.setattr(same_accuracy, "MOST_EPOCHS", 2)
+    report = Report("fit", "cora", "", 1)
+    same_accuracy.to_the_same_accuracy(report, hush)
+    assert set(report.measures) == {"same_accuracy", "same_accuracy_bare"}
+    for table, ours in zip(report.tables, same_accuracy.OURS):
+        assert who(table) == [ours, "PyG APPNP, edge_index"]
+        assert table.rows[1]["ratio"] == pytest.approx(table.rows[1]["seconds"] / table.rows[0]["seconds"])

@@ -5,16 +5,18 @@ import json
 import pytest
 from stand_ins import small_ground
 
-from altopt import InputError, cli
+from altopt import AltOpt, InputError, cli
 from altopt.experiments import published, reproduce
-from altopt.experiments.artefacts import ARTEFACTS, own_labels
+from altopt.experiments.artefacts import ARTEFACTS, choice, own_labels
 from altopt.experiments.artefacts.artefact import Ask, Shelf, Table
 from altopt.experiments.cells import CELLS, Cell
 from altopt.experiments.claims import cell_verdicts, verdicts
 from altopt.experiments.html import results_report
+from altopt.experiments.methods import PLANS, find_method
 from altopt.experiments.page import page
 from altopt.experiments.records import read_records
 from altopt.experiments.runs import Run
+from altopt.splits import hide, per_class
 
 
 def record(method, cell, split, accuracy, seed=0, change=(), **more):
@@ -47,7 +49,9 @@ def test_the_papers_numbers_are_all_there():
     assert published.accuracy("APPNP", Cell("PubMed", "60%")) == 87.56
     assert published.accuracy("C&S", Cell("Physics", "20")) == 93.23
     assert published.published("efficiency")["ogbn-products"]["APPNP"] == [76.62, 1913, 29.15]
-    assert set(ARTEFACTS) - {"statistics", "own-labels"} == set(json.loads(json.dumps(published._all())))
+    assert set(ARTEFACTS) - {"statistics", "own-labels", "choice"} == set(
+        json.loads(json.dumps(published._all()))
+    )
 
 
 def test_an_empty_record_makes_a_page_that_says_so():
@@ -206,3 +210,27 @@ def test_promises_are_judged_on_splits_that_both_were_run_on():
     said = own_labels.verdicts(shelf)
     assert len(said) == 1
     assert "+5.00 on average over 1 of 22 cells" in said[0]
+
+
+def test_choosing_is_judged_against_the_best_plan_taken_always():
+    lines = [record("AltOpt()", CORA, 0, 0.8)]
+    [table] = choice.show(Shelf(lines))
+    assert table.rows[0][-2:] == ("not run", "not run")
+    lines += [record(f"always {plan}", CORA, 0, 0.7) for plan in PLANS]
+    lines.append(record("always freer", CORA, 0, 0.83))
+    [table] = choice.show(Shelf(lines))
+    assert table.rows[0][-2:] == ("freer", "+3.00")
+    assert "costs 3.00 points on average over 1 of 5" in table.notes[-1]
+
+
+def test_every_plan_can_be_taken_always():
+    ground = small_ground()
+    split = per_class(ground.dataset.y, 5, n_validation=50, n_test=100, seed=0)
+    said = {
+        plan: find_method(f"always {plan}").fit(ground, split, {}, 0).labels[split.test] for plan in PLANS
+    }
+    usual = AltOpt(cross_fit=False, random_state=0)
+    data = ground.dataset
+    usual.fit(data.X, hide(data.y, split.train), graph=data.graph)
+    assert (said["usual"] == usual.transduction_[split.test]).all()
+    assert all((said[plan] != said["usual"]).any() for plan in ("ties", "features alone", "two hops"))
