@@ -262,7 +262,9 @@ class BaselineMethod:
         return self.kind.search_space(inductive=inductive)
 
     def starts(self) -> list[Settings]:
-        return [within(self.kind().settings(), self.space())]
+        """As it comes, and the same on features as they are: a short search must not miss what a graph needs."""
+        usual = within(self.kind().settings(), self.space())
+        return [usual, usual | {"scale_rows": not usual["scale_rows"]}] if "scale_rows" in usual else [usual]
 
     def final(self, settings: Settings, *, inductive: bool = False) -> Settings:
         return settings
