@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from altopt.alternate import Schedule, Solvers, alternate, warm_up
-from altopt.arrays import Array, certainty
+from altopt.arrays import Array
+from altopt.kernels.choose import give_back
 from altopt.leave_one_out import first_terms, own_influence, without_own_label
 from altopt.material import Material
 from altopt.plans import Plan
@@ -52,19 +53,36 @@ def cross_fit(
     loose = replace(schedule, n_rounds=min(plan.rounds(schedule.n_rounds), LOOSE_ROUNDS))
     if isinstance(rule, EveryoneWeighted):
         rule = replace(rule, limit=LOOSE_LIMIT)
-    by_fold = np.zeros((len(judged), material.n_classes))
+    by_fold = np.zeros((len(judged), material.n_classes), dtype=material.dtype)
     with_own = np.zeros_like(by_fold)
-    whole = material.problem(plan).objective
     for k in np.unique(fold[judged]):
-        problem = material.problem(plan, material.labelled & (fold != k))
-        learner = plan.encoder.begin(problem.rows.shape[1], material.n_classes, material.seed)
-        state = warm_up(problem, learner, loose)
-        found = alternate(problem, state, Solvers(solvers.rounds, solvers.rounds), rule, loose)
         here = fold[judged] == k
-        by_fold[here] = found.F[judged[here]]
-        all_labels = whole(found.P, certainty(found.P))
-        with_own[here] = solvers.last.solve(all_labels, found.F).F[judged[here]]
+        by_fold[here], with_own[here] = without_fold(
+            material, plan, material.labelled & (fold != k), judged[here], solvers, rule, loose
+        )
+        give_back()
     return HeldOut(by_fold, without_own_label(with_own, material.Y(judged), g, plan.label_weight))
+
+
+def without_fold(
+    material: Material,
+    plan: Plan,
+    shown: Array,
+    judged: Array,
+    solvers: Solvers,
+    rule: PseudoLabels,
+    loose: Schedule,
+) -> tuple[Array, Array]:
+    """F of the judged nodes after a fit on the labels shown, and solved for with all labels but the same P."""
+    problem = material.problem(plan, shown)
+    learner = plan.encoder.begin(problem.rows.shape[1], material.n_classes, material.seed)
+    state = warm_up(problem, learner, loose)
+    found = alternate(problem, state, Solvers(solvers.rounds, solvers.rounds), rule, loose)
+    F, P = found.F, found.P
+    del problem, learner, state, found  # on large graphs each holds as much as F
+    by_fold = F[judged]
+    all_labels = material.problem(plan).objective(P, np.ones(len(P)))
+    return by_fold, solvers.last.solve(all_labels, F).F[judged]
 
 
 def influence(material: Material, plan: Plan, nodes: Array, exact: Array) -> Array:

@@ -87,6 +87,7 @@ class Judge:
     def choose(self, usual: Plan, others: list[Plan], alone: Plan | None) -> Choice:
         """The plan to take; `alone` is the one without the graph, which is always looked at."""
         if self.large:
+            self.held_out(usual)  # now: after the fit its F, P and start would lie beside
             reason = (
                 "On a graph of this size plans are not compared. Name inputs, encoder or graph_view instead."
             )
