@@ -108,9 +108,13 @@ def first_terms(objective: Objective, nodes: Array, n_nodes: int) -> Array | Non
     system = objective.system(n_nodes)
     if system is None:
         return None
-    d, c = system.diagonal, system.coupling
-    squares = system.A_tilde.matrix[nodes].power(2)
-    return np.asarray((1.0 + c**2 * (squares @ (1.0 / d)) / d[nodes]) / d[nodes])
+    d, c, A = system.diagonal, system.coupling, system.A_tilde
+    inverse = np.zeros_like(
+        A.degrees
+    )  # a_ij^2 = A_ij^2 / (degree_i degree_j): A_tilde itself would take much room
+    np.divide(1.0, A.degrees, out=inverse, where=A.degrees > 0)
+    squares = inverse[nodes] * (A.adjacency[nodes].power(2) @ (inverse / d))
+    return np.asarray((1.0 + c**2 * squares / d[nodes]) / d[nodes])
 
 
 def without_own_label(F: Array, Y: Array, g: Array, label_weight: float) -> Array:
