@@ -13,7 +13,8 @@ from altopt.choice import choose
 from altopt.datasets import communities
 from altopt.encoders import LinearEncoder
 from altopt.graph import Graph
-from altopt.inputs import ReducedInputs
+from altopt.inputs import BlockInputs, ReducedInputs
+from altopt.judging import Judge
 from altopt.leave_one_out import (
     accuracy_with_interval,
     class_weights,
@@ -24,7 +25,7 @@ from altopt.leave_one_out import (
 )
 from altopt.material import Material
 from altopt.operator import NormalizedAdjacency
-from altopt.plans import Plan
+from altopt.plans import Plan, usual_inputs
 from altopt.selection import EveryoneWeighted
 from altopt.solvers import ChebyshevSteps, Direct
 from altopt.views import GraphView, NoGraphView, SquaredLaplacianView
@@ -274,3 +275,31 @@ def test_one_label_per_class_cannot_be_held_back(data):
     assert model.leave_one_out_.interval == (0.0, 1.0)
     assert model.temperature_ is None
     assert "none can be held back" in model.choice_["reason"]
+
+
+@pytest.mark.parametrize(
+    ("n_nodes", "n_features", "kind", "storage"),
+    [
+        (2708, 1433, BlockInputs, None),
+        (169_343, 128, ReducedInputs, "float32"),
+        (2_449_029, 100, ReducedInputs, "float16"),
+    ],
+)
+def test_what_the_encoder_reads_by_default_fits_the_size(n_nodes, n_features, kind, storage):
+    inputs = usual_inputs(n_nodes, n_features)
+    assert isinstance(inputs, kind)
+    assert getattr(inputs, "storage", None) == storage
+
+
+def test_large_graphs_hold_labels_back_before_the_fit(data, monkeypatch):
+    made, y = data
+    whole = AltOpt(random_state=0, n_rounds=0).fit(made.X, y, graph=made.graph)
+    order = []
+    before, after = Judge.held_out, AltOpt._alternate
+    monkeypatch.setattr("altopt.judging.LARGE", 1)
+    monkeypatch.setattr(Judge, "held_out", lambda self, plan: order.append("held") or before(self, plan))
+    monkeypatch.setattr(AltOpt, "_alternate", lambda self, *rest: order.append("fit") or after(self, *rest))
+    large = AltOpt(random_state=0, n_rounds=0).fit(made.X, y, graph=made.graph)
+    assert order[:2] == ["held", "fit"]
+    assert large.choice_["considered"] == []
+    assert abs(large.leave_one_out_.accuracy - whole.leave_one_out_.accuracy) < 0.1

@@ -22,6 +22,7 @@ from altopt.views import (
 
 MOST_KERNEL = 100_000_000  # nodes times labels up to which kernels are compared
 MOST = 40_000_000  # numbers in the encoder's inputs up to which hops are read beside the diffused features
+HALF = 100_000_000  # and from which these are kept in float16
 
 
 @dataclass(frozen=True)
@@ -67,9 +68,15 @@ class Plan:
 
 
 def usual_inputs(n_nodes: int, n_features: int) -> Inputs:
-    """Hops 0, 1, 2 beside the diffused features; where that would take too much memory, the latter alone."""
-    both = BlockInputs((HopInputs(), ReducedInputs()), scaling="size")
-    return both if n_nodes * both.width(n_nodes, n_features, 0) <= MOST else ReducedInputs()
+    """Hops 0, 1, 2 beside the diffused features; where that would take too much memory, the latter alone.
+
+    Where even they are many they are kept in half precision; the encoder computes in single.
+    """
+    both, diffused = BlockInputs((HopInputs(), ReducedInputs()), scaling="size"), ReducedInputs()
+    if n_nodes * both.width(n_nodes, n_features, 0) <= MOST:
+        return both
+    many = n_nodes * diffused.width(n_nodes, n_features, 0) > HALF
+    return replace(diffused, storage="float16") if many else diffused
 
 
 def rivals(usual: Plan, graph: Graph, n_labels: int) -> list[Plan]:
