@@ -109,9 +109,8 @@ def first_terms(objective: Objective, nodes: Array, n_nodes: int) -> Array | Non
     if system is None:
         return None
     d, c, A = system.diagonal, system.coupling, system.A_tilde
-    inverse = np.zeros_like(
-        A.degrees
-    )  # a_ij^2 = A_ij^2 / (degree_i degree_j): A_tilde itself would take much room
+    # a_ij^2 = A_ij^2 / (degree_i degree_j): A_tilde itself would take much room
+    inverse = np.zeros_like(A.degrees)
     np.divide(1.0, A.degrees, out=inverse, where=A.degrees > 0)
     squares = inverse[nodes] * (A.adjacency[nodes].power(2) @ (inverse / d))
     return np.asarray((1.0 + c**2 * squares / d[nodes]) / d[nodes])
