@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -87,6 +88,53 @@ def test_cross_entropy_and_its_slope_in_one_pass(seed, n, width, dtype):
     close = 1e-11 if dtype == np.float64 else 1e-4
     assert_allclose(found, value, rtol=close, atol=close)
     assert_allclose(at, slope, rtol=close, atol=close * width)
+
+
+@native
+@settings(max_examples=60, deadline=None)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    n=st.integers(0, 60) | st.integers(500, 4000),
+    d=st.integers(1, 70),
+    width=st.integers(1, 20),
+)
+def test_softmax_regression_reads_each_row_once(seed, n, d, width):
+    rng = np.random.default_rng(seed)
+    X, W = rng.normal(size=(n, d)).astype(np.float32), rng.normal(size=(width, d)).astype(np.float32)
+    b, targets = rng.normal(size=width).astype(np.float32), rng.random((n, width)).astype(np.float32)
+    truth = reference.softmax_regression(*(x.astype(float) for x in (X, W, b, targets)))
+    for threads in (1, 2):
+        slope_W, slope_b = np.full((width, d), np.nan), np.full(width, np.nan)
+        found = choose._native.regression(X, W, b, targets, slope_W, slope_b, threads)
+        for ours, right in zip((found, slope_W, slope_b), truth):
+            assert_allclose(ours, right, rtol=1e-4, atol=1e-5 * max(n, 1))
+
+
+@native
+def test_softmax_regression_is_the_same_whoever_adds_up():
+    rng = np.random.default_rng(0)
+    X, W, b, targets = (rng.random(s).astype(np.float32) for s in ((5000, 40), (3, 40), 3, (5000, 3)))
+    slopes = []
+    for threads in (1, 2):
+        slope_W, slope_b = np.empty(W.shape), np.empty(b.shape)
+        value = choose._native.regression(X, W, b, targets, slope_W, slope_b, threads)
+        slopes.append(np.concatenate([[value], slope_b, slope_W.ravel()]))
+    assert_array_equal(*slopes)
+
+
+@pytest.mark.parametrize("kind", ["wide", "narrow", "float64", "sparse"])
+def test_softmax_regression_by_either_way_is_the_plain_one(kind):
+    rng = np.random.default_rng(0)
+    d = 10 if kind == "narrow" else 100
+    X = (rng.random((300, d)) * (rng.random((300, d)) < 0.2)).astype(
+        float if kind == "float64" else np.float32
+    )
+    W, b, targets = rng.normal(size=(4, d)), rng.normal(size=4), rng.random((300, 4)).astype(np.float32)
+    assert choose.fits_in_one_pass(sp.csr_array(X) if kind == "sparse" else X, 4) == (kind == "wide")
+    truth = reference.softmax_regression(X.astype(float), W, b, targets.astype(float))
+    found = choose.softmax_regression(sp.csr_array(X) if kind == "sparse" else X, W, b, targets)
+    for ours, right in zip(found, truth):
+        assert_allclose(ours, right, rtol=1e-4, atol=1e-4)
 
 
 def test_the_slope_of_the_cross_entropy_is_its_derivative():

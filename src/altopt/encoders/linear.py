@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from scipy.optimize import minimize
 
 from altopt.arrays import Array, room, row_blocks, working_dtype
-from altopt.kernels.choose import cross_entropy, soften
+from altopt.kernels.choose import soften, softmax_regression
 
 
 @dataclass(frozen=True)
@@ -35,24 +35,20 @@ class LinearLearner:
         self.b = np.zeros(n_classes)
 
     def train(self, X: Any, targets: Array, weights: Array, n_epochs: int) -> float:
-        shape = self.W.shape
         X = sp.csr_array(X) if sp.issparse(X) else np.ascontiguousarray(X)
         weighted = np.ascontiguousarray(targets * weights[:, None], dtype=np.float32)
+        size, by_class = self.W.size, self.W.T.shape  # a class's weights side by side
 
         def loss(flat: Array) -> tuple[float, Array]:
-            W, b = flat[: self.W.size].reshape(shape), flat[self.W.size :]
-            logits = np.asarray(X @ W.astype(X.dtype), dtype=np.float32)
-            logits += b.astype(np.float32)
-            value, slope = cross_entropy(logits, weighted)
-            gradient_W = np.asarray(X.T @ slope.astype(X.dtype, copy=False), dtype=np.float64)
-            gradient_W += W / self.settings.C
+            W, b = flat[:size].reshape(by_class), flat[size:]
+            value, slope_W, slope_b = softmax_regression(X, W, b, weighted)
             total = value + float(np.sum(W * W)) / (2 * self.settings.C)
-            return total, np.concatenate([gradient_W.ravel(), slope.sum(axis=0, dtype=np.float64)])
+            return total, np.concatenate([(slope_W + W / self.settings.C).ravel(), slope_b])
 
-        start = np.concatenate([self.W.ravel(), self.b])
+        start = np.concatenate([self.W.T.ravel(), self.b])
         options = {"maxiter": n_epochs, "maxcor": 10, "ftol": self.settings.tolerance}
         found = minimize(loss, start, jac=True, method="L-BFGS-B", options=options)
-        self.W, self.b = found.x[: self.W.size].reshape(shape), found.x[self.W.size :]
+        self.W, self.b = np.ascontiguousarray(found.x[:size].reshape(by_class).T), found.x[size:]
         return float(found.fun / max(float(weighted.sum(dtype=np.float64)), 1e-12))
 
     def predict(self, X: Any) -> Array:

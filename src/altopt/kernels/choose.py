@@ -115,6 +115,31 @@ def cross_entropy(x: Array, targets: Array) -> tuple[float, Array]:
     return float(native.cross_entropy(x, targets, kernel_threads())), x
 
 
+def softmax_regression(X: Any, W: Array, b: Array, targets: Array) -> tuple[float, Array, Array]:
+    """The cross entropy of soft targets at logits X W' + b (W: one row a class), and its slopes in W and b, in float64.
+
+    X is read once where the native kernel serves: rows as wide as they are for LinearEncoder, few classes. Else
+    there are two products with X.
+    """
+    native = serving()
+    if native is not None and fits_in_one_pass(X, len(W)):
+        slope_W, slope_b = np.empty(W.shape), np.empty(b.shape)
+        W, b = W.astype(np.float32), b.astype(np.float32)
+        threads = kernel_threads() if X.size > 100_000 else 1
+        return float(native.regression(X, W, b, targets, slope_W, slope_b, threads)), slope_W, slope_b
+    logits = np.asarray(X @ W.T.astype(X.dtype), dtype=np.float32)
+    logits += b.astype(np.float32)
+    value, slope = cross_entropy(logits, targets)
+    slope_W = np.asarray(X.T @ slope.astype(X.dtype, copy=False), dtype=np.float64).T
+    return value, slope_W, slope.sum(axis=0, dtype=np.float64)
+
+
+def fits_in_one_pass(X: Any, n_classes: int) -> bool:
+    """Whether X is a dense block that a pass over short rows of sums beats two products of a BLAS on."""
+    dense = isinstance(X, np.ndarray) and X.dtype == np.float32 and X.flags.c_contiguous
+    return dense and X.shape[1] >= 16 * n_classes
+
+
 def surest_per_class(w: Array, label: Array, candidates: Array, n_classes: int, most: int) -> Array:
     """The `most` candidates of highest w for each label, as sorted node numbers; ties go to the lower number."""
     native = serving()

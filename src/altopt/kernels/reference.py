@@ -41,6 +41,12 @@ def cross_entropy(x: Array, targets: Array) -> tuple[float, Array]:
     return value, np.exp(shifted - log_total[:, None]) * mass[:, None] - targets
 
 
+def softmax_regression(X: Array, W: Array, b: Array, targets: Array) -> tuple[float, Array, Array]:
+    """The cross entropy of soft targets at logits X W' + b (W: one row a class), and its slopes in W and b."""
+    value, slope = cross_entropy(X @ W.T + b, targets)
+    return value, slope.T @ X, slope.sum(axis=0)
+
+
 def dropout(x: Array, rate: float, seed: int, counter: int, relu: bool) -> Array:
     """x, or max(x, 0), where random32 >= rate 2^32, divided by 1 - rate; elsewhere zero. NaN stays."""
     threshold = round(rate * 2**32)

@@ -11,6 +11,7 @@
 
 #include "level.hpp"
 #include "order.hpp"
+#include "regression.hpp"
 #include "rows.hpp"
 #include "select.hpp"
 #include "step.hpp"
@@ -134,6 +135,18 @@ template <class T> double cross_entropy_on(Out<T> x, Block<T> targets, int n_thr
     return value;
 }
 
+double regression_on(Block<float> X, Block<float> W, Vector<float> b, Block<float> targets, Out<double> slope_W,
+                     OutVector<double> slope_b, int n_threads) {
+    const size_t n = X.shape(0), d = X.shape(1), width = W.shape(0);
+    require(W.shape(1) == d && b.shape(0) == width && has(targets, n, width) && has(slope_W, width, d) &&
+                slope_b.shape(0) == width && width > 0,
+            "regression: the shapes do not fit together");
+    const Regression r{std::int64_t(n), std::int64_t(d), std::int64_t(width), X.data(),      W.data(),
+                       b.data(),        targets.data(),  slope_W.data(),      slope_b.data()};
+    nb::gil_scoped_release release;
+    return AT_LEVEL(regression(r, n_threads));
+}
+
 template <class T>
 void advance_on(Out<T> F, Out<T> R, Block<T> D, Block<T> HD, Vector<T> alpha, Vector<T> s, Vector<T> d,
                 OutVector<double> rz, OutVector<double> norms, int n_threads) {
@@ -236,6 +249,7 @@ NB_MODULE(_native, m) {
     define_rows<double>(m);
     define_dropout(m);
     define_push(m);
+    m.def("regression", &regression_on);
     m.def("surest_per_class", &surest_on);
     m.def("community_order", &order_on);
     m.def("renumber", &renumber_on, nb::arg("indptr"), nb::arg("indices"), nb::arg("weights").none(), nb::arg("order"),

@@ -1,6 +1,8 @@
 // Row by row, in chunks of fixed size: sums are added up in the order of the chunks, whoever computed them.
 #include "rows.hpp"
 
+#include "softmax.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -70,26 +72,6 @@ template <class T, class U> void leave_rows(const Leave<T, U> &l, int n_threads)
     });
 }
 
-template <class T> constexpr T LOWEST = sizeof(T) == 4 ? T(-87) : T(-700); // below it e^x is as good as nothing
-
-// e^x for LOWEST <= x <= 0 in plain arithmetic, which compilers vectorise: 2^n p(r), x = n log 2 + r, |r| <= log(2) / 2
-inline float exp_below(float x) {
-    const float n = float(int(x * 1.44269504f - 0.5f));
-    const float r = (x - n * 0.693359375f) + n * 2.12194440e-4f;
-    float p = 1.9875691500e-4f;
-    p = p * r + 1.3981999507e-3f;
-    p = p * r + 8.3334519073e-3f;
-    p = p * r + 4.1665795894e-2f;
-    p = p * r + 1.6666665459e-1f;
-    p = p * r + 5.0000001201e-1f;
-    p = p * r * r + r + 1.0f;
-    const std::int32_t bits = (std::int32_t(n) + 127) << 23;
-    float power;
-    std::memcpy(&power, &bits, 4);
-    return p * power;
-}
-inline double exp_below(double x) { return std::exp(x); }
-
 template <class T> void soften_rows(const Soften<T> &s, int n_threads) {
     const double log_c = std::log(double(s.width));
     in_chunks(s.n_rows, n_threads, [&](std::int64_t, std::int64_t from, std::int64_t to) {
@@ -136,29 +118,8 @@ template <class T> void soften_rows(const Soften<T> &s, int n_threads) {
 
 template <class T> void cross_entropy_rows(const CrossEntropy<T> &c, int n_threads) {
     summed(c.n_rows, 1, n_threads, c.value, [&](double *part, std::int64_t from, std::int64_t to) {
-        for (std::int64_t i = from; i < to; ++i) {
-            T *__restrict x = c.x + i * c.width;
-            const T *__restrict t = c.targets + i * c.width;
-            T top = x[0];
-            for (std::int64_t k = 1; k < c.width; ++k)
-                top = std::max(top, x[k]);
-            T sum = 0, mass = 0, hit = 0;
-#pragma omp simd reduction(+ : mass, hit)
-            for (std::int64_t k = 0; k < c.width; ++k) {
-                x[k] -= top;
-                mass += t[k];
-                hit += t[k] * x[k];
-            }
-            for (std::int64_t k = 0; k < c.width; ++k)
-                x[k] = exp_below(std::max(x[k], LOWEST<T>));
-#pragma omp simd reduction(+ : sum)
-            for (std::int64_t k = 0; k < c.width; ++k)
-                sum += x[k];
-            const T scale = mass / sum;
-            for (std::int64_t k = 0; k < c.width; ++k)
-                x[k] = x[k] * scale - t[k];
-            *part += double(mass) * std::log(double(sum)) - double(hit);
-        }
+        for (std::int64_t i = from; i < to; ++i)
+            *part += cross_entropy_row(c.x + i * c.width, c.targets + i * c.width, c.width);
     });
 }
 

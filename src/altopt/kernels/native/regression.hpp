@@ -1,0 +1,22 @@
+// Softmax regression: the loss over all rows and its slope in W and b, each row of X read once.
+#pragma once
+#include <cstdint>
+
+struct Regression {
+    std::int64_t n_rows, n_columns, width;
+    const float *X;       // n_rows x n_columns
+    const float *W;       // width x n_columns: a class's weights side by side
+    const float *b;       // width
+    const float *targets; // n_rows x width
+    double *slope_W;      // width x n_columns
+    double *slope_b;      // width
+};
+
+#define DECLARE_REGRESSION_LEVEL(level)                                                                          \
+    namespace level {                                                                                            \
+    double regression(const Regression &, int n_threads);                                                        \
+    }
+
+DECLARE_REGRESSION_LEVEL(plain)
+DECLARE_REGRESSION_LEVEL(avx2)
+DECLARE_REGRESSION_LEVEL(avx512)
