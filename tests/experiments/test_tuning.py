@@ -31,7 +31,7 @@ def test_the_best_on_validation_labels_is_chosen_and_kept(folder):
     assert "useless" not in entry["settings"]
     assert set(entry["splits"]) <= set(TUNING_SPLITS)
     assert tuned.tuned_settings(method, CELL)[0] == entry["settings"]
-    assert tuned.tuned_settings(method, Cell("Cora", "5"))[0] == entry["settings"], "one for all rates"
+    assert tuned.tuned_settings(method, Cell("Cora", "60%"))[0] == entry["settings"], "one for all shares"
     assert tuned.tuned_settings(method, Cell("PubMed", "5")) == ({}, "defaults: not tuned")
 
 
@@ -86,3 +86,23 @@ def test_the_committed_settings_make_models(method):
             forms.form(entry["settings"]).model(0)
         else:
             method.kind(**entry["settings"])
+
+
+def test_a_peer_has_settings_for_numbers_of_labels_and_others_for_shares(folder, monkeypatch):
+    monkeypatch.setattr(tuned, "FOLDER", folder)
+    peer, of_numbers, of_share = methods.METHODS["SGC"], Cell("Cora", "20"), Cell("Cora", "30%")
+    assert tuned.tuned_settings(peer, of_share)[1] == "defaults: not tuned"
+    tuned.write("SGC", "Cora", {"settings": {"n_steps": 2}})
+    assert tuned.tuned_settings(peer, of_share) == ({"n_steps": 2}, "sgc.json: Cora")
+    tuned.write("SGC", "Cora by share", {"settings": {"n_steps": 3}})
+    assert tuned.tuned_settings(peer, of_share) == ({"n_steps": 3}, "sgc.json: Cora by share")
+    assert tuned.tuned_settings(peer, of_numbers) == ({"n_steps": 2}, "sgc.json: Cora")
+
+
+def test_a_search_begins_with_what_was_chosen_elsewhere_under_the_same_protocol(folder, monkeypatch):
+    monkeypatch.setattr(tuned, "FOLDER", folder)
+    for name, n_steps in (("Cora", 2), ("Cora by share", 3), ("PubMed", 3)):
+        tuned.write("SGC", name, {"settings": {"n_steps": n_steps}})
+    assert tuned.elsewhere(methods.METHODS["SGC"], "CiteSeer") == [{"n_steps": 2}, {"n_steps": 3}]
+    assert tuned.elsewhere(methods.METHODS["SGC"], "CiteSeer by share") == [{"n_steps": 3}]
+    assert tuned.elsewhere(methods.METHODS["SGC"], "PubMed") == [{"n_steps": 2}]

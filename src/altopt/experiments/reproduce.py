@@ -139,7 +139,9 @@ def tuning(ask: Ask, out: Path, data: Path | None, budget: float, say: Callable[
                 f"{name} {tuned.name_in_file(method, cell)}"
             ):
                 continue
-            at = cell if tuned.name_in_file(method, cell) != cell.dataset else Cell(cell.dataset, "20")
+            at = cell
+            if method.tuned_by == "data set" and cell.rate not in ("given", "inductive"):
+                at = Cell(cell.dataset, "30%" if cell.rate.endswith("%") else "20")
             records.refresh()
             left = budget - (time.monotonic() - began)
             tune(

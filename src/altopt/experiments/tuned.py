@@ -10,6 +10,7 @@ from altopt.experiments.cells import Cell
 from altopt.experiments.methods import METHODS, Method, Settings
 
 FOLDER = Path(__file__).parent / "settings"
+BY_SHARE = "by share"
 
 
 def file_of(method: str, folder: Path | None = None) -> Path:
@@ -18,10 +19,25 @@ def file_of(method: str, folder: Path | None = None) -> Path:
 
 
 def name_in_file(method: Method, cell: Cell) -> str:
-    """Under which a cell's settings stand: a peer's are chosen once for all label rates of a data set."""
+    """Under which a cell's settings stand.
+
+    A peer's are chosen once for all numbers of labels of each class of a data set, and once for shares of all nodes,
+    where classes are as large as they come and a strong decay of weights leaves nothing but the largest.
+    """
     if method.tuned_by == "data set" and cell.rate not in ("given", "inductive"):
-        return cell.dataset
+        return f"{cell.dataset} {BY_SHARE}" if cell.rate.endswith("%") else cell.dataset
     return str(cell)
+
+
+def elsewhere(method: Method, name: str) -> list[Settings]:
+    """What was chosen for other data sets under the same protocol: a search begins there."""
+    protocol = name.partition(" ")[2]
+    others = read(file_of(method.name)).items()
+    return [
+        dict(entry["settings"])
+        for other, entry in others
+        if other != name and other.partition(" ")[2] == protocol
+    ]
 
 
 def tuned_settings(method: Method, cell: Cell) -> tuple[Settings, str]:
@@ -29,7 +45,10 @@ def tuned_settings(method: Method, cell: Cell) -> tuple[Settings, str]:
     if method.tuned_by is None:
         return {}, "fixed"
     name = name_in_file(method, cell)
-    entry = read(file_of(method.name)).get(name)
+    entries = read(file_of(method.name))
+    if name not in entries and name.endswith(BY_SHARE):
+        name = cell.dataset
+    entry = entries.get(name)
     if entry is None:
         return {}, "defaults: not tuned"
     return dict(entry["settings"]), f"{file_of(method.name).name}: {name}"

@@ -16,7 +16,7 @@ import numpy as np
 from altopt.errors import InputError
 from altopt.experiments import tuned
 from altopt.experiments.cells import CO_OCCURRENCE, INDUCTIVE, Cell, split_of, tuning_splits
-from altopt.experiments.methods import AltOptMethod, Ground, Method, Settings
+from altopt.experiments.methods import AltOptMethod, Ground, Method, Settings, within
 from altopt.experiments.records import Record, Records
 from altopt.experiments.runs import accuracy, made_on
 
@@ -38,7 +38,8 @@ class Effort:
 def usual_effort(method: Method, cell: Cell) -> Effort:
     """Where splits differ much, with few labels or few validation nodes, more finalists on more splits.
 
-    Peers are tuned once for a data set, at 20 labels of each class, and their fits take many times as long.
+    Peers are tuned twice for a data set, at 20 labels of each class and at 30 % of all nodes, and their fits take
+    many times as long.
     """
     if not isinstance(method, AltOptMethod):
         return Effort()
@@ -62,7 +63,7 @@ def tune(
     study = new_study(space)
     for scores in trials.by_settings.values():
         study.add_trial(past_trial(study, space, scores, effort))
-    for settings in method.starts():
+    for settings in [*method.starts(), *(within(found, space) for found in tuned.elsewhere(method, name))]:
         if trials.canonical(settings) not in trials.by_settings:
             study.enqueue_trial(settings, skip_if_exists=True)
     began = time.perf_counter()
