@@ -347,12 +347,15 @@ ALL: tuple[Method, ...] = (
         BaselineMethod(BASELINES[name], f"{name}, no validation labels", "none", None)
         for name in ("LP", "SGC", "C&S", "APPNP")
     ),
-    BaselineMethod(
-        BASELINES["APPNP"],
-        "APPNP on 0/1 words, no validation labels",
-        "none",
-        None,
-        fixed=(("scale_rows", False),),
+    *(
+        BaselineMethod(
+            BASELINES[name],
+            f"{name} on 0/1 words, no validation labels",
+            "none",
+            None,
+            fixed=(("scale_rows", False),),
+        )
+        for name in ("SGC", "C&S", "APPNP")
     ),
 )
 METHODS = {method.name: method for method in ALL}
