@@ -145,6 +145,7 @@ def alternate(
         parts = objective.parts(state.F, solution.roughness)
         del objective
         if not finished:
+            state.began = None  # the next update starts elsewhere; the best so far keeps its own
             loss, n_selected = train(problem, state, pseudo_labels, schedule, reading)
             state.start = pseudo_labels.carry(state.F)
         seconds = time.perf_counter() - began
@@ -155,6 +156,7 @@ def alternate(
                     f"Stopped after {state.n_done} rounds: {changed:.2%} of the nodes changed their label"
                 )
             break
+        del solution, reading  # and with it an F that the next round replaces
         state.n_done += 1
         on_round(state)
     return conclude(state, reason, settled)
@@ -183,7 +185,9 @@ def train(
     np.concatenate([pseudo_labels.labelled_targets(known, problem.Y), guessed], out=targets)
     weights = np.concatenate([np.ones(len(L)), weights])
     del known, guessed
-    state.P = state.P[:0]
+    state.P = np.empty(
+        (0, targets.shape[1]), dtype=state.P.dtype
+    )  # not a slice, which would hold on to all of it
     give_back()
     loss = state.learner.train(problem.rows[np.concatenate([L, nodes])], targets, weights, schedule.n_epochs)
     state.P = state.learner.predict(problem.rows).astype(problem.dtype, copy=False)

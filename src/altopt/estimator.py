@@ -198,7 +198,6 @@ class AltOpt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             seed=self.seed_,
             eager=MOST if self.cross_fit and n * len(self.classes_) < LARGE else EAGER,  # read for every fold
         )
-        self.Y_ = material.Y(self.labelled_)
         judges = self._read_validation(validation)
         self.plan_ = self.usual_plan(n, X.shape[1])
         with threads_for(n * min(X.shape[1], 256), with_torch=isinstance(self.plan_.encoder, TORCH)):
@@ -206,7 +205,9 @@ class AltOpt(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self._choose(judge)
             material.let_go(self.plan_)
             self.inputs_ = material.inputs(self.plan_)[0]
-            self._alternate(material.problem(self.plan_, validation=judges), on_round, checkpoint, resume)
+            problem = material.problem(self.plan_, validation=judges)
+            self.Y_ = problem.Y
+            self._alternate(problem, on_round, checkpoint, resume)
             self._judge_fit(judge)
         self.reached_ = ~empty_rows(X)
         self.featureless_ = np.flatnonzero(~self.reached_)

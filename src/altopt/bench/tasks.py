@@ -120,6 +120,8 @@ def five_rounds(size: str, total_epochs: int, diary: str | None = None) -> dict[
     found: dict[str, Any] = {}
     with measured(found):
         model.fit(X, y, graph=A)
+    if diary is not None:
+        np.save(Path(diary) / "F.npy", model.scores_)
     return found | {"accuracy": accuracy(model, case.y, y), "encoder": asdict(encoder)}
 
 
@@ -127,12 +129,12 @@ def encoder_alone(size: str, diary: str) -> dict[str, Any]:
     """The same encoder on the rows and targets that a fit wrote down, and one prediction of all rows.
 
     What was written down is read call by call, and the clock stands still meanwhile. Whoever trains it has the
-    graph and X at hand too, as the fit has.
+    graph, X and the given F at hand too, as the fit has.
     """
     folder, wanted = Path(diary), sizes.find(size)
     case = sizes.load(wanted)
     X, A = case.X, case.adjacency()
-    rows = np.load(folder / "all.npy")
+    rows, F = np.load(folder / "all.npy"), np.load(folder / "F.npy")
     encoder = MLPEncoder(hidden=wanted.hidden, weight_decay=5e-5)
     learner = encoder.begin(rows.shape[1], wanted.n_classes, sizes.SEED)
     parts: list[dict[str, Any]] = []
@@ -149,7 +151,7 @@ def encoder_alone(size: str, diary: str) -> dict[str, Any]:
         with measured(parts[-1]):
             learner.predict(rows)
     total = {key: sum(part[key] for part in parts) for key in ("seconds", "cpu")}
-    at_hand = {"n_nodes": X.shape[0], "n_entries": A.nnz}
+    at_hand = {"n_nodes": X.shape[0], "n_entries": A.nnz, "n_given": F.size}
     return total | at_hand | {"before_gb": parts[0]["before_gb"], "peak_gb": parts[-1]["peak_gb"]}
 
 

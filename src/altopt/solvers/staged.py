@@ -55,9 +55,10 @@ class Staged:
         """The Solution at X, its residual measured afresh; `spare` is used up."""
         residual = self.step(X, spare, gain=1.0, keep=0.0)
         roughness = self._roughness(X, spare)
-        del self.rest  # room for the answer
+        del self.rest  # room for the answer, which takes the place of what is used up where it fits
+        fits = isinstance(spare, np.ndarray) and spare.shape == self.shape and spare.dtype == self.dtype
         return Solution(
-            self.stage.leave(X, room(self.shape, self.dtype)),
+            self.stage.leave(X, spare if fits else room(self.shape, self.dtype)),
             n_products + 1,
             residual,
             residual / self.floor if self.floor > 0 else None,
