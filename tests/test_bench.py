@@ -252,7 +252,7 @@ def test_the_fit_report(case, monkeypatch):
         assert report.measures["epochs_of_appnp"] == pytest.approx(1 / row["ratio"])
     assert who(five) == ["ALT-OPT-5", "its encoder alone", fit.EAGER]
     assert report.measures["five_rounds_time"] == pytest.approx(1.5)
-    assert any("Cora's raw files" in note for note in report.notes)
+    assert any("raw files of Cora" in note for note in report.notes)
 
 
 def test_the_memory_report(case, monkeypatch):
