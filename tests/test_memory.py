@@ -2,13 +2,15 @@
 
 import subprocess
 import sys
+import weakref
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 from altopt import AltOpt
-from altopt.encoders import MLPEncoder
+from altopt.datasets import communities
+from altopt.encoders import LinearEncoder, MLPEncoder
 from altopt.inputs import HopInputs, ReducedInputs
 from altopt.memory import expected_memory
 
@@ -62,3 +64,34 @@ print(expected_memory(data.X, data.graph.n_edges, 20, AltOpt()).peak / peak)
 def test_a_real_fit_stays_near_it():
     ran = subprocess.run([sys.executable, "-c", FIT], capture_output=True, text=True, check=True)
     assert 0.6 < float(ran.stdout) < 1.6
+
+
+class Watched:
+    """A linear encoder whose learner looks, when trained again, whether what it said is still held."""
+
+    def __init__(self):
+        self.held = []
+
+    def begin(self, n_features, n_classes, seed):
+        inside, said = LinearEncoder().begin(n_features, n_classes, seed), []
+        train, predict = inside.train, inside.predict
+
+        def watched_train(*given):
+            self.held.extend(ref() is not None for ref in said[-1:])
+            return train(*given)
+
+        def watched_predict(X):
+            P = predict(X)
+            said.append(weakref.ref(P))
+            return P
+
+        inside.train, inside.predict = watched_train, watched_predict
+        return inside
+
+
+def test_what_the_encoder_said_is_let_go_before_it_learns_again():
+    data, encoder = communities(n_nodes=300, n_classes=3, seed=0), Watched()
+    known = np.where(np.arange(300) % 10 == 0, data.y, -1)
+    AltOpt(encoder=encoder, n_rounds=3, cross_fit=False).fit(data.X, known, graph=data.graph)
+    assert encoder.held
+    assert not any(encoder.held)

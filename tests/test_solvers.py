@@ -32,11 +32,12 @@ def objective(problem, lambda1=0.4, feature_view=FeatureView, graph_view=GraphVi
     return Objective((feature_view(problem.P, lambda1), graph_view(problem.A_tilde), labels))
 
 
+@pytest.mark.parametrize("n_classes", [4, 8])  # of 8 the answer takes the place of a native block
 @pytest.mark.parametrize("switch", SWITCHES)
 @pytest.mark.parametrize("solver", SOLVERS, ids=repr)
-def test_a_fused_solve_is_the_views_own(solver, switch, monkeypatch):
+def test_a_fused_solve_is_the_views_own(solver, switch, n_classes, monkeypatch):
     monkeypatch.setenv("ALTOPT_KERNELS", switch)
-    problem = toy(n=40)
+    problem = toy(n=40, c=n_classes)
     fused = solver.solve(objective(problem), problem.F)
     monkeypatch.setattr(Objective, "system", lambda self, n_nodes: None)
     plain = solver.solve(objective(problem), problem.F)

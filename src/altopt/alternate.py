@@ -185,9 +185,8 @@ def train(
     np.concatenate([pseudo_labels.labelled_targets(known, problem.Y), guessed], out=targets)
     weights = np.concatenate([np.ones(len(L)), weights])
     del known, guessed
-    state.P = np.empty(
-        (0, targets.shape[1]), dtype=state.P.dtype
-    )  # not a slice, which would hold on to all of it
+    # not an empty slice, which would hold on to all of P
+    state.P = np.empty((0, targets.shape[1]), dtype=state.P.dtype)
     give_back()
     loss = state.learner.train(problem.rows[np.concatenate([L, nodes])], targets, weights, schedule.n_epochs)
     state.P = state.learner.predict(problem.rows).astype(problem.dtype, copy=False)

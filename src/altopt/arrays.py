@@ -11,9 +11,7 @@ Array = npt.NDArray[Any]
 SINGLE_FROM = 2_000_000  # numbers in a block from which float32 serves; smaller ones are float64
 LARGE = 2**22  # bytes from which an array has a mapping of its own
 BLOCK_ROWS = 32_768  # rows handled at once where a whole n x d copy would be too much
-FEW_ROWS = (
-    4_096  # and where copies of them come and go: they stay in the caches, and leave no holes in the heap
-)
+FEW_ROWS = 4_096  # and where copies of them come and go: they leave no holes in the heap
 
 
 def room(shape: tuple[int, ...], dtype: Any) -> Array:
