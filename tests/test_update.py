@@ -276,6 +276,7 @@ KINDS = {
     "adjacency": AdjacencyInputs(),
     "adjacency, reduced": AdjacencyInputs("in", n_components=6),
     "degrees": DegreeInputs(),
+    "degrees around": DegreeInputs(n_hops=1),
     "blocks": BlockInputs((HopInputs(), ReducedInputs()), scaling="size"),
     "blocks of others": BlockInputs((AdjacencyInputs("out"), DegreeInputs(), PlainInputs())),
 }

@@ -95,7 +95,7 @@ def rivals(usual: Plan, graph: Graph, n_labels: int) -> list[Plan]:
         ties, around = AdjacencyInputs(direction), HopInputs((1, 2), direction)
         for word, parts, ridge in (
             ("ties", (ties,), 0.1),
-            ("ties and surroundings", (ties, around, DegreeInputs()), 1.0),
+            ("ties and surroundings", (ties, around, DegreeInputs(n_hops=1)), 0.5),
         ):
             kernel = KernelEncoder(gamma=3.0, ridge=ridge)
             view = NoGraphView if usual.graph_view is GraphView else usual.graph_view

@@ -41,6 +41,7 @@ KINDS = {
     "adjacency, reduced": AdjacencyInputs(n_components=8),
     "out-adjacency, reduced": AdjacencyInputs("out", n_components=8),
     "degrees": DegreeInputs(),
+    "degrees around": DegreeInputs(n_hops=2),
     "blocks, unit": BlockInputs((RawInputs(), AdjacencyInputs("out"), DegreeInputs())),
     "blocks, levelled": BlockInputs((HopInputs(n_components=5), AdjacencyInputs("in")), scaling="level"),
     "blocks, as they are": BlockInputs(
@@ -232,6 +233,7 @@ AS_NEW = {
     "out-adjacency": AdjacencyInputs("out"),
     "in-adjacency": AdjacencyInputs("in"),
     "degrees": DegreeInputs(),
+    "degrees around": DegreeInputs(n_hops=2),
     "blocks": BlockInputs((HopInputs(n_components=99), AdjacencyInputs("in"), RawInputs())),
 }
 
@@ -334,6 +336,23 @@ def test_degrees_are_a_soft_histogram_of_unit_rows():
         shares = half / half.sum(axis=1, keepdims=True)
         assert_allclose(shares @ np.arange(width), np.log2(1 + degree), atol=1e-5)
     assert_allclose(np.linalg.norm(rows, axis=1), 1.0, atol=1e-6)
+
+
+def test_degrees_around_are_means_over_the_nodes_that_edges_lead_to():
+    A = directed().toarray()
+    rows = encoder_rows(prepared(DegreeInputs(n_hops=2)))
+    means = A / np.maximum(A.sum(axis=1, keepdims=True), 1e-9)
+    here = np.log2(1 + np.stack([A.sum(axis=1), A.sum(axis=0)], axis=1))
+    expected = np.concatenate([here, means @ here, means @ means @ here], axis=1)
+    histograms = rows.reshape(len(rows), expected.shape[1], -1)
+    shares = histograms / histograms.sum(axis=2, keepdims=True)
+    assert_allclose(shares @ np.arange(shares.shape[2]), expected, atol=1e-5)
+    assert_allclose(np.linalg.norm(rows, axis=1), 1.0, atol=1e-6)
+
+
+def test_degrees_need_a_number_of_hops():
+    with pytest.raises(InputError, match="n_hops"):
+        prepared(DegreeInputs(n_hops=-1))
 
 
 def test_products_of_unit_blocks_are_mean_cosines():

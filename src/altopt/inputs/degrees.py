@@ -7,14 +7,17 @@ import numpy as np
 import scipy.sparse as sp
 
 from altopt.arrays import Array, row_sums
+from altopt.errors import InputError
 from altopt.graph import Graph
-from altopt.inputs.inputs import ChangedNodes, NewNodes, OneZ
+from altopt.inputs.hops import all_hops, mean_of
+from altopt.inputs.inputs import ChangedNodes, NewNodes, OneZ, product
 from altopt.operator import NormalizedAdjacency
 
 
 @dataclass(frozen=True)
 class PreparedDegrees(OneZ):
-    Z: Array  # log2(1 + degree); two columns, out and in, where the graph keeps its direction
+    Z: Array  # log2(1 + degree), its mean over neighbours, ...; two columns each where the graph keeps direction
+    n_hops: int
     top: int  # the largest whole number that Z reached at the fit
 
     def rows(self, Z: Array) -> Array:
@@ -29,14 +32,27 @@ class PreparedDegrees(OneZ):
         np.put_along_axis(out, places + 1, part / size, axis=1)
         return out
 
+    def _hop(self, Z: Array, hop: int) -> Array:
+        k = self.Z.shape[1] // (1 + self.n_hops)
+        return Z[:, hop * k : (hop + 1) * k]
+
     def extend(self, new: NewNodes) -> Array:
-        return self._degrees(new)
+        n, S = len(self.Z), mean_of(new.out).astype(np.float32)
+        found = [self._degrees(new)]
+        for hop in range(self.n_hops):
+            found.append(np.asarray(product(S[:, :n], self._hop(self.Z, hop)) + S[:, n:] @ found[-1]))
+        return np.concatenate(found, axis=1)
 
     def renewed(self, changed: ChangedNodes) -> Array:
-        return self._degrees(changed)
+        nodes, S = changed.nodes, mean_of(changed.out).astype(np.float32)
+        found = [self._degrees(changed)]
+        for hop in range(self.n_hops):
+            moved = found[-1] - self._hop(self.Z, hop)[nodes]
+            found.append(np.asarray(product(S, self._hop(self.Z, hop)) + S[:, nodes] @ moved))
+        return np.concatenate(found, axis=1)
 
     def _degrees(self, nodes: NewNodes | ChangedNodes) -> Array:
-        both = (nodes.out, nodes.into) if self.Z.shape[1] == 2 else (nodes.out,)
+        both = (nodes.out, nodes.into)[: self.Z.shape[1] // (1 + self.n_hops)]
         return np.stack([log_degree(sp.csr_array(A)) for A in both], axis=1)
 
     def state(self) -> dict[str, Array]:
@@ -47,24 +63,33 @@ class PreparedDegrees(OneZ):
 class DegreeInputs:
     """log2(1 + degree) as a soft histogram: about a dozen columns, rows of unit length.
 
+    With `n_hops` its mean over a node's neighbours is there too, and the mean of that over neighbours, and so on,
+    each with a histogram of its own: whether the nodes around are hubs. Neighbours are those that edges lead to.
+
     A linear map or a cosine of the number itself could only rise or fall with it; of the histogram it can say
     which degrees are alike. Out- and in-degrees get a histogram each where the graph keeps its direction. The
     degree of a weighted graph is the sum of weights.
     """
 
+    n_hops: int = 0
+
     def prepare(
         self, graph: Graph, A_tilde: NormalizedAdjacency, X: Any, restart: float, n_steps: int, seed: int
     ) -> PreparedDegrees:
-        A = graph.directed_adjacency
-        both = (graph.adjacency,) if A is None else (A, A.T.tocsr())
-        Z = np.stack([log_degree(A) for A in both], axis=1)
-        return PreparedDegrees(Z, max(int(np.ceil(Z.max())), 1))
+        if self.n_hops < 0:
+            raise InputError(f"n_hops must be 0 or more, but is {self.n_hops!r}.")
+        directed = graph.directed_adjacency is not None
+        A = graph.directed_adjacency if directed else graph.adjacency
+        degrees = np.stack([log_degree(side) for side in ((A, A.T.tocsr()) if directed else (A,))], axis=1)
+        S = mean_of(A).astype(np.float32) if self.n_hops else A
+        Z = np.concatenate(all_hops(degrees, lambda block: np.asarray(S @ block), self.n_hops), axis=1)
+        return PreparedDegrees(Z, self.n_hops, max(int(np.ceil(Z.max())), 1))
 
     def restore(self, state: dict[str, Array]) -> PreparedDegrees:
-        return PreparedDegrees(state["Z"], int(state["top"][0]))
+        return PreparedDegrees(state["Z"], self.n_hops, int(state["top"][0]))
 
     def width(self, n_nodes: int, n_features: int, n_edges: int) -> float:
-        return 2.0
+        return 2.0 * (1 + self.n_hops)
 
 
 def log_degree(A: Any) -> Array:
