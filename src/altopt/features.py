@@ -14,28 +14,48 @@ class Features:
 
     With `standardise` it stands for (X - mean) / std of each column; `None` decides: columns that are mostly
     non-zero are measurements, each in a unit of its own, and are standardised; mostly-zero X is counts or
-    indicators, where zero means absent, and is left alone.
+    indicators, where zero means absent, and is not. With `root` it stands for the square root of each entry, so
+    that a word that comes four times counts twice as much as one that comes once; `None` takes roots of what is
+    not standardised, unless an entry is negative. Indicators are their own roots.
     """
 
-    def __init__(self, X: Any, standardise: bool | None = None) -> None:
+    def __init__(self, X: Any, standardise: bool | None = None, root: bool | None = None) -> None:
         self.X = X
         self.n_rows, self.n_columns = int(X.shape[0]), int(X.shape[1])
         self.sparse = bool(sp.issparse(X))
-        filled = X.nnz if self.sparse else sum(np.count_nonzero(block) for block in self.blocks())
         if standardise is None:
-            standardise = not self.sparse and bool(filled > 0.5 * self.n_rows * self.n_columns)
+            standardise = not self.sparse and self._filled() > 0.5 * self.n_rows * self.n_columns
         if standardise and self.sparse:
             raise InputError(
                 "A sparse X cannot be standardised without filling it. Pass X.toarray() if it fits."
             )
+        self.root = not standardise and self._counted() if root is None else root
+        if self.root and self.sparse:  # the places are shared
+            self.X = rooted(X)
         self.mean: Array | None = None
         self.std: Array | None = None
         if standardise:
             self.mean, self.std = self._moments()
 
+    def _filled(self) -> int:
+        return sum(int(np.count_nonzero(self.X[rows])) for rows in row_blocks(self.n_rows))
+
     def blocks(self) -> Any:
         for rows in row_blocks(self.n_rows):
-            yield np.asarray(self.X[rows])
+            block = np.asarray(self.X[rows])
+            yield rooted(block) if self.root else block
+
+    def _counted(self) -> bool:
+        """Whether no entry is negative, and some is neither 0 nor 1."""
+        blocks = (
+            [self.X.data] if self.sparse else (np.asarray(self.X[rows]) for rows in row_blocks(self.n_rows))
+        )
+        indicators = True
+        for block in blocks:
+            if block.size and block.min() < 0:
+                return False
+            indicators = indicators and bool(np.all((block == 0) | (block == 1)))
+        return not indicators
 
     def _moments(self) -> tuple[Array, Array]:
         mean = sum(np.sum(block, axis=0, dtype=np.float64) for block in self.blocks()) / self.n_rows
@@ -45,7 +65,7 @@ class Features:
 
     def times(self, W: Array) -> Array:
         """X W as float32 (n x k)."""
-        return project(self.X, W, self.mean, self.std)
+        return project(self.X, W, self.mean, self.std, self.root and not self.sparse)
 
     def transpose_times(self, Q: Array) -> Array:
         """X' Q as float32 (d x k)."""
@@ -66,12 +86,20 @@ class Features:
         for rows in row_blocks(self.n_rows):
             block = self.X[rows]
             block = block.toarray() if self.sparse else np.asarray(block)
+            block = rooted(block) if self.root and not self.sparse else block
             if self.mean is None or self.std is None:
                 out[rows] = block
             else:  # in X's own precision: a large mean must not eat up what is left of a float64
                 np.subtract(block, self.mean.astype(block.dtype), out=out[rows], casting="same_kind")
                 out[rows] /= self.std.astype(np.float32)
         return out
+
+
+def rooted(X: Any) -> Any:
+    """The square root of the size of each entry, with its sign, in float32; a sparse X keeps its places."""
+    values = np.asarray(X.data if sp.issparse(X) else X, dtype=np.float32)
+    found = np.copysign(np.sqrt(np.abs(values)), values)
+    return sp.csr_array((found, X.indices, X.indptr), shape=X.shape) if sp.issparse(X) else found
 
 
 def empty_rows(X: Any) -> Array:
@@ -104,8 +132,8 @@ def filled(X: Any, fill: Array | None) -> Any:
     return np.where(np.isnan(X), 0.0 if fill is None else fill, X).astype(X.dtype)
 
 
-def project(X: Any, W: Array, mean: Array | None, std: Array | None) -> Array:
-    """((X - mean) / std) W in float32, a block of rows at a time."""
+def project(X: Any, W: Array, mean: Array | None, std: Array | None, root: bool = False) -> Array:
+    """((X - mean) / std) W in float32, a block of rows at a time; with `root`, of the roots of X's entries."""
     W = np.asarray(W, dtype=np.float64)
     shift = None
     if mean is not None and std is not None:
@@ -116,6 +144,7 @@ def project(X: Any, W: Array, mean: Array | None, std: Array | None) -> Array:
     for rows in row_blocks(X.shape[0]):
         block = X[rows]
         block = block.astype(np.float32) if sp.issparse(block) else np.asarray(block, dtype=np.float32)
+        block = rooted(block) if root else block
         out[rows] = block @ W
         if shift is not None:
             out[rows] -= shift

@@ -281,7 +281,7 @@ def test_the_nodes_whose_surroundings_changed_are_found():
 
 
 def test_hops_are_powers_of_A_tilde_and_means():
-    A, X = directed().toarray(), features().toarray()
+    A, X = directed().toarray(), np.sqrt(features().toarray())
     A_tilde = NormalizedAdjacency(Graph(A_sparse := directed(), directed=True).adjacency).as_dense()
     wide = HopInputs(hops=(0, 1, 2), n_components=99, row_exponent=0.0)
     for direction, S in {
@@ -302,7 +302,7 @@ def test_hops_are_powers_of_A_tilde_and_means():
 
 
 def test_the_directions_of_hops_are_those_of_the_dense_stack():
-    A, X = directed().toarray(), features().toarray()
+    A, X = directed().toarray(), np.sqrt(features().toarray())
     S = A / np.maximum(A.sum(axis=1, keepdims=True), 1)
     made = prepared(HopInputs(hops=(0, 2), direction="out", n_components=4, n_power=8))
     V = made.coordinates.V

@@ -27,6 +27,7 @@ SEARCH_SPACE: dict[str, tuple[Any, ...]] = {
     "n_steps": (10, None),
     "row_exponent": (0.0, 0.5, 1.0),
     "n_components": (256, 512),
+    "root": (False, True),
     "encoder": ("linear", "mlp"),
     "C": (1.0, 2.0, 5.0, 20.0),
     "sharpness": (1.0, 2.0),
@@ -56,6 +57,7 @@ class Form:
     inputs: Literal["reduced", "plain"] = "reduced"
     row_exponent: float = 0.5
     n_components: int = 256
+    root: bool = False
     encoder: Literal["linear", "mlp"] = "linear"
     C: float = 5.0
     sharpness: float = 2.0
@@ -109,7 +111,7 @@ class Form:
     def _inputs(self) -> Inputs:
         if self.inputs == "plain":
             return PlainInputs(scale_rows=True)
-        return ReducedInputs(n_components=self.n_components, row_exponent=self.row_exponent)
+        return ReducedInputs(n_components=self.n_components, row_exponent=self.row_exponent, root=self.root)
 
 
 # what a search tries first: our default, the same on features of any length, and the paper's own choices

@@ -56,7 +56,7 @@ def fixed_recipe(seed: int) -> AltOpt:
         feature_weight=0.3,
         label_weight=1.0,
         temperature=0.2,
-        inputs=ReducedInputs(),
+        inputs=ReducedInputs(root=False),
         encoder=AveragedEncoder(LinearEncoder(C=5.0)),
         cross_fit=False,
         random_state=seed,

@@ -65,7 +65,9 @@ class AdjacencyInputs:
             return PreparedAdjacency(R, None, self.direction)
         rank = min(self.n_components, graph.n_nodes)
         start = start_from(graph, X, min(rank + 10, graph.n_nodes), seed)
-        V = leading_directions(Features(R, False), lambda block: block, rank, self.n_power, seed, start=start)
+        V = leading_directions(
+            Features(R, False, False), lambda block: block, rank, self.n_power, seed, start=start
+        )
         return PreparedAdjacency(np.asarray(R @ V), V, self.direction)
 
     def restore(self, state: dict[str, Array]) -> PreparedAdjacency:

@@ -73,7 +73,7 @@ class HopInputs:
     S is A_tilde ("both"), or the mean over the nodes that edges lead to ("out") or come from ("in"), which needs
     a graph that keeps its direction. The directions are the leading ones of all hops together, each hop counting
     alike; one set for all, so that a hop is one product away from the one before, for new nodes too. No S^h X
-    is formed. A node without neighbours has zeros at every hop but 0.
+    is formed. A node without neighbours has zeros at every hop but 0. `standardise` and `root` as in ReducedInputs.
     """
 
     hops: tuple[int, ...] = (0, 1, 2)
@@ -81,6 +81,7 @@ class HopInputs:
     n_components: int = 128
     row_exponent: float = 0.5
     standardise: bool | None = None
+    root: bool | None = None
     n_power: int = 2
 
     def prepare(
@@ -89,7 +90,7 @@ class HopInputs:
         if not self.hops or min(self.hops) < 0 or sorted(set(self.hops)) != list(self.hops):
             raise InputError(f"hops must be rising whole numbers from 0 on, but is {self.hops!r}.")
         fill = column_means(X) if has_missing(X) else None
-        features = Features(filled(X, fill), self.standardise)
+        features = Features(filled(X, fill), self.standardise, self.root)
         one_hop, back = both_ways(graph, A_tilde, self.direction)
         rank = min(self.n_components, features.n_rows)
         if features.n_columns <= rank:
@@ -100,7 +101,7 @@ class HopInputs:
             first = features.times(V)
         found = all_hops(first, one_hop, max(self.hops))
         scalings = tuple(Scaling.of(found[hop], self.row_exponent) for hop in self.hops)
-        coordinates = Projection(V, features.mean, features.std, fill)
+        coordinates = Projection.of(features, V, fill)
         return PreparedHops(np.concatenate(found, axis=1), coordinates, scalings, self.hops, self.direction)
 
     def _directions(self, features: Features, one_hop: Any, back: Any, rank: int, seed: int) -> Array:

@@ -17,25 +17,34 @@ from altopt.operator import NormalizedAdjacency
 
 @dataclass(frozen=True)
 class Projection:
-    """From features to coordinates: ((X - mean) / std) V, of X as it is where nothing was standardised."""
+    """From features to coordinates: ((X - mean) / std) V, of X or its roots where nothing was standardised."""
 
     V: Array  # d x k, orthonormal columns
     mean: Array | None
     std: Array | None
     fill: Array | None = None  # what stands for a missing value, where the fit had such
+    root: bool = False
+
+    @classmethod
+    def of(cls, features: Features, V: Array, fill: Array | None) -> "Projection":
+        return cls(V, features.mean, features.std, fill, features.root)
 
     def __call__(self, X: Any) -> Array:
-        return project(filled(X, self.fill if self.mean is None else self.mean), self.V, self.mean, self.std)
+        X = filled(X, self.fill if self.mean is None else self.mean)
+        return project(X, self.V, self.mean, self.std, self.root)
 
     def state(self) -> dict[str, Array]:
         arrays = {"V": self.V}
         if self.mean is not None and self.std is not None:
             arrays |= {"column_mean": self.mean, "column_std": self.std}
+        arrays |= {"root": np.array([True])} if self.root else {}
         return arrays | ({} if self.fill is None else {"fill": self.fill})
 
     @classmethod
     def restore(cls, state: dict[str, Array]) -> "Projection":
-        return cls(state["V"], state.get("column_mean"), state.get("column_std"), state.get("fill"))
+        return cls(
+            state["V"], state.get("column_mean"), state.get("column_std"), state.get("fill"), "root" in state
+        )
 
 
 @dataclass(frozen=True)
@@ -63,12 +72,14 @@ class ReducedInputs:
 
     X' (n x d) is never formed: a randomised range finder multiplies by it and by its transpose only. Rows are
     divided by (length / mean length)^row_exponent: 0 keeps lengths, 1 makes them equal. `storage` "float16" halves
-    the memory that X' takes.
+    the memory that X' takes. Columns of measurements are standardised first, of counts and word weights the roots
+    are taken; `standardise` and `root` say so or not.
     """
 
     n_components: int = 256
     row_exponent: float = 0.5
     standardise: bool | None = None
+    root: bool | None = None
     n_power: int = 2
     storage: Literal["float32", "float16"] = "float32"
 
@@ -76,7 +87,7 @@ class ReducedInputs:
         self, graph: Graph, A_tilde: NormalizedAdjacency, X: Any, restart: float, n_steps: int, seed: int
     ) -> PreparedReduced:
         fill = column_means(X) if has_missing(X) else None
-        features = Features(filled(X, fill), self.standardise)
+        features = Features(filled(X, fill), self.standardise, self.root)
 
         def spread(block: Array) -> Array:
             """p(A_tilde) block, in its place: the diffusion is symmetric, so it serves X' and its transpose."""
@@ -91,7 +102,7 @@ class ReducedInputs:
             V = leading_directions(features, spread, rank, self.n_power, seed)
             Z = spread(features.times(V))
         scaling = Scaling.of(Z, self.row_exponent)
-        coordinates = Projection(V, features.mean, features.std, fill)
+        coordinates = Projection.of(features, V, fill)
         return PreparedReduced(Z.astype(self.storage, copy=False), coordinates, scaling)
 
     def rescale(self, prepared: PreparedReduced) -> PreparedReduced:
