@@ -1,6 +1,7 @@
 """Feature diffusion: every node's features mixed with those of the nodes around it."""
 
-from itertools import pairwise
+from itertools import groupby, pairwise
+from operator import itemgetter
 from typing import Any, Literal
 
 import numpy as np
@@ -10,10 +11,12 @@ from altopt.arrays import Array, room
 from altopt.errors import InputError
 from altopt.graph import Graph
 from altopt.kernels.choose import stage
+from altopt.kernels.stage import Stage
 from altopt.operator import NormalizedAdjacency
 
 Direction = Literal["both", "out", "in"]
 PANEL = 64  # columns diffused at a time
+NONE = 1e-30  # a restart that no precision tells from none
 
 
 def diffuse(
@@ -57,6 +60,7 @@ def steps(operator: Any, X: Array, restart: float, n_steps: int, out: Array | No
     """The iteration itself, on an array that is already checked; into `out` (which may be X), if given."""
     if restart == 1.0 or n_steps == 0:
         return X
+    restart = restart if restart > NONE else 0.0
     if not isinstance(operator, NormalizedAdjacency):
         Z, own = X, restart * X
         for _ in range(n_steps):
@@ -64,16 +68,28 @@ def steps(operator: Any, X: Array, restart: float, n_steps: int, out: Array | No
         return Z
     X = X[:, None] if (is_vector := X.ndim == 1) else X
     out = room(X.shape, X.dtype) if out is None else out
-    for first, width in panels(X.shape[1]):
-        s = stage(operator, width, X.dtype)
-        Z, spare, own = s.enter(X, first=first), s.blank(), s.enter(X, restart, first=first)
-        scale = s.vector(1.0 - restart)
-        for _ in range(n_steps):
+    by_width = groupby(sorted(panels(X.shape[1]), key=itemgetter(1)), key=itemgetter(1))
+    for width, found in by_width:
+        diffuse_panels(
+            stage(operator, width, X.dtype), X, [first for first, _ in found], restart, n_steps, out
+        )
+    return out[:, 0] if is_vector else out
+
+
+def diffuse_panels(s: Stage, X: Array, columns: list[int], restart: float, n_steps: int, out: Array) -> None:
+    """Panels of one width, one after another in the same blocks: fresh memory would cost as much as a few steps."""
+    Z, spare, own = s.blank(), s.blank(), s.blank() if restart else None
+    scale, scale_of_own = s.vector(1.0 - restart), s.vector((1.0 - restart) / (restart or 1.0))
+    for first in columns:
+        if own is None:
+            s.enter(X, first=first, out=Z)
+        else:
+            s.enter(X, restart, first, out=own)
+            s.step(own, Z, scale_of_own, rest=own)  # from Z = X = own / restart
+        for _ in range(n_steps if own is None else n_steps - 1):
             s.step(Z, spare, scale, rest=own)
             Z, spare = spare, Z
         s.leave(Z, out, first)
-        del Z, spare, own  # before the next panel's are made
-    return out[:, 0] if is_vector else out
 
 
 def panels(n_columns: int) -> list[tuple[int, int]]:

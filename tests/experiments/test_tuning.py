@@ -52,6 +52,21 @@ def test_it_goes_on_from_the_record(folder):
     assert again.fits == []
 
 
+class Grown(StandIn):
+    """The stand-in after something was added to what is chosen."""
+
+    def space(self, *, inductive=False):
+        return super().space() | {"new": (False, True)}
+
+
+def test_a_space_that_grew_is_searched_again(folder):
+    chosen(folder, StandIn())
+    grown = Grown()
+    assert chosen(folder, grown)["trials"] > 6
+    assert len({str(settings) for settings, _ in grown.fits if "new" in settings}) == 6
+    assert any(settings["new"] for settings, _ in grown.fits if "new" in settings)
+
+
 def test_tuning_is_not_even_given_test_nodes(folder, monkeypatch):
     def without_test(dataset, rate, seed):
         return replace(split_of(dataset, rate, seed), test=None)

@@ -101,13 +101,17 @@ def test_the_pieces_of_conjugate_gradients_are_plain_arithmetic(kind, dtype):
 
 @pytest.mark.parametrize("kind", STAGES)
 @pytest.mark.parametrize("dtype", CLOSE)
-def test_rows_are_added_where_their_nodes_lie_and_columns_taken_from_the_middle(kind, dtype):
+def test_rows_are_added_where_their_nodes_lie_and_columns_taken_from_the_middle_into_a_used_block(
+    kind, dtype
+):
     rng = np.random.default_rng(1)
     A = random_graph(rng, 30, 0.2, False)
     stage = STAGES[kind](lay_out(A, NormalizedAdjacency(A).degrees, rng.permutation(30)), 5, dtype)
     F, added, nodes = rng.normal(size=(30, 9)), rng.normal(size=(3, 5)), np.array([4, 17, 29])
     factor = rng.random(30)
-    block = stage.enter(F, factor, first=2)
+    used = stage.enter(rng.normal(size=(30, 5)))
+    block = stage.enter(F, factor, first=2, out=used)
+    assert block is used
     stage.add_rows(block, nodes, added)
     truth = factor[:, None] * F[:, 2:7]
     truth[nodes] += added

@@ -114,8 +114,9 @@ class Form:
         return ReducedInputs(n_components=self.n_components, row_exponent=self.row_exponent, root=self.root)
 
 
-# what a search tries first: our default, the same on features of any length, and the paper's own choices
+# what a search tries first: our default, also on words as they are and of any length, and the paper's own choices
 STARTS: tuple[dict[str, Any], ...] = (
+    asdict(Form(root=True)),
     asdict(Form()),
     asdict(Form(row_exponent=0.0, C=2.0, n_components=512)),
     asdict(

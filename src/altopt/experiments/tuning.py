@@ -67,7 +67,7 @@ def tune(
         if trials.canonical(settings) not in trials.by_settings:
             study.enqueue_trial(settings, skip_if_exists=True)
     began = time.perf_counter()
-    while len(trials.by_settings) < min(effort.n_trials, n_points(space)):
+    while trials.n_within(space) < min(effort.n_trials, n_points(space)):
         if time.perf_counter() - began > effort.seconds and len(trials.by_settings) >= 4:
             break
         if not one_trial(study, space, trials, effort, say):
@@ -112,6 +112,11 @@ class Trials:
 
     def canonical(self, settings: Settings) -> str:
         return repr(sorted(self.method.prune(settings).items()))
+
+    def n_within(self, space: dict[str, tuple[Any, ...]]) -> int:
+        """How many chose all that the space has by now; others, from when it was smaller, only guide the search."""
+        tried = (entry.settings for entry in self.by_settings.values())
+        return sum(set(self.method.prune(within(settings, space))) <= set(settings) for settings in tried)
 
     def _keep(self, settings: Settings, split: int, found: float, seconds: float) -> None:
         settings = self.method.prune(settings)
@@ -219,7 +224,7 @@ def one_trial(
             break
     else:
         study.tell(trial, mean(found))
-    number = len(trials.by_settings)
+    number = trials.n_within(space)
     words = f"{trials.method.name} on {trials.name}, trial {number} of {effort.n_trials}"
     say(f"{words}: {100 * mean(found):.2f} %")
     return True

@@ -36,8 +36,8 @@ class NativeStage:
     def vector(self, values: Array | float) -> Array:
         return self.layout.vector(values, self.computed)
 
-    def enter(self, F: Array, factor: Array | float = 1.0, first: int = 0) -> Array:
-        out = self.blank()
+    def enter(self, F: Array, factor: Array | float = 1.0, first: int = 0, out: Array | None = None) -> Array:
+        out = self.blank() if out is None else out
         scale = (self.layout.vector(factor) / self._root).astype(self.computed)
         F = np.ascontiguousarray(F, dtype=F.dtype if F.dtype in (np.float32, np.float64) else np.float64)
         self._native.enter(F, first, self.width, bits(out), self.layout.order, scale, kernel_threads())

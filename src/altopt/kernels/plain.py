@@ -33,10 +33,11 @@ class PlainStage:
     def vector(self, values: Array | float) -> Array:
         return self.layout.vector(values, self.computed)
 
-    def enter(self, F: Array, factor: Array | float = 1.0, first: int = 0) -> Array:
+    def enter(self, F: Array, factor: Array | float = 1.0, first: int = 0, out: Array | None = None) -> Array:
+        out = self.blank() if out is None else out
         scale = self.layout.vector(factor)[:, None] / self._root
-        rows = F[:, first : first + self.width]
-        return np.asarray(scale * rows[self._order], dtype=self.dtype)
+        out[:] = scale * F[:, first : first + self.width][self._order]
+        return out
 
     def leave(self, G: Array, out: Array, first: int = 0) -> Array:
         out[self._order, first : first + self.width] = G * self._root

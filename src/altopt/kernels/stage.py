@@ -8,12 +8,17 @@ from altopt.arrays import Array
 class Stage(Protocol):
     """Where F is worked on. Blocks hold D^-1/2 F in the layout's order, in the stage's own storage."""
 
+    width: int  # columns of a block
+
     @property
     def description(self) -> str:
         """Which kernel this is, for people and records."""
 
-    def enter(self, F: Array, factor: Array | float = 1.0, first: int = 0) -> Any:
-        """factor F as a block, from column `first` on; `factor`: one number, or one for each node."""
+    def enter(self, F: Array, factor: Array | float = 1.0, first: int = 0, out: Any = None) -> Any:
+        """factor F as a block, from column `first` on; `factor`: one number, or one for each node.
+
+        A block `out`, where given, is written over and returned: its memory is at hand, a new block's is not.
+        """
 
     def leave(self, G: Any, out: Array, first: int = 0) -> Array:
         """A block as F, into the columns of `out` from `first` on."""

@@ -44,10 +44,12 @@ class TorchStage:
     def vector(self, values: Array | float) -> torch.Tensor:
         return self._column(self.layout.vector(values))
 
-    def enter(self, F: Array, factor: Array | float = 1.0, first: int = 0) -> torch.Tensor:
+    def enter(
+        self, F: Array, factor: Array | float = 1.0, first: int = 0, out: torch.Tensor | None = None
+    ) -> torch.Tensor:
         rows = np.ascontiguousarray(F[self._order, first : first + self.width])
         block = self.vector(factor) * torch.from_numpy(rows).to(self.device, self.computed) / self._root
-        return block.to(self.dtype)
+        return block.to(self.dtype) if out is None else out.copy_(block)
 
     def leave(self, G: torch.Tensor, out: Array, first: int = 0) -> Array:
         out[self._order, first : first + self.width] = (G * self._root).cpu().numpy()
