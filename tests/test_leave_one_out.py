@@ -291,6 +291,24 @@ def test_what_the_encoder_reads_by_default_fits_the_size(n_nodes, n_features, ki
     assert getattr(inputs, "storage", None) == storage
 
 
+def test_few_labels_read_few_directions():
+    def widths(n_labels):
+        return [part.n_components for part in usual_inputs(2708, 1433, n_labels).parts]
+
+    assert widths(None) == widths(64) == widths(5000) == [128, 256]
+    assert widths(1) == widths(8) == [16, 32]
+    assert widths(15) == [32, 64]
+    assert [sum(widths(n)) for n in range(1, 70)] == sorted(sum(widths(n)) for n in range(1, 70))
+
+
+def test_a_fit_reads_as_many_directions_as_its_labels_can_tell_apart(data):
+    made, y = data
+    few = y.copy()
+    few[np.flatnonzero(y != -1)[20:]] = -1
+    model = AltOpt(cross_fit=False, random_state=0).fit(made.X, few, graph=made.graph)
+    assert model.plan_.inputs == usual_inputs(*made.X.shape, int((few != -1).sum()))
+
+
 def test_large_graphs_hold_labels_back_before_the_fit(data, monkeypatch):
     made, y = data
     whole = AltOpt(random_state=0, n_rounds=0).fit(made.X, y, graph=made.graph)

@@ -200,7 +200,7 @@ class AltOpt(Answers, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             eager=MOST if self.cross_fit and n * len(self.classes_) < LARGE else EAGER,  # read for every fold
         )
         judges = self._read_validation(validation)
-        self.plan_ = self.usual_plan(n, X.shape[1])
+        self.plan_ = self.usual_plan(n, X.shape[1], int(self.labelled_.sum()))
         with threads_for(n * min(X.shape[1], 256), with_torch=isinstance(self.plan_.encoder, TORCH)):
             judge = self._judge(material) if self.cross_fit and self.plan_.linear else None
             self._choose(judge)
@@ -370,11 +370,11 @@ class AltOpt(Answers, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return LinearEncoder()
         return self.encoder if isinstance(self.encoder, Encoder) else TabularEncoder(self.encoder)
 
-    def usual_plan(self, n_nodes: int, n_features: int) -> Plan:
+    def usual_plan(self, n_nodes: int, n_features: int, n_labels: int | None = None) -> Plan:
         """The parts as given, and where nothing is given, those that serve best without evidence."""
         return Plan(
             "usual",
-            self.inputs or usual_inputs(n_nodes, n_features),
+            self.inputs or usual_inputs(n_nodes, n_features, n_labels),
             self._encoder(),
             self.feature_weight,
             self.label_weight,

@@ -23,6 +23,7 @@ from altopt.views import (
 MOST_KERNEL = 100_000_000  # nodes times labels up to which kernels are compared
 MOST = 40_000_000  # numbers in the encoder's inputs up to which hops are read beside the diffused features
 HALF = 100_000_000  # and from which these are kept in float16
+DIRECTIONS_A_LABEL, LEAST_DIRECTIONS = 2, 16  # of each hop that the encoder reads
 
 
 @dataclass(frozen=True)
@@ -67,12 +68,19 @@ class Plan:
         return build
 
 
-def usual_inputs(n_nodes: int, n_features: int) -> Inputs:
+def usual_inputs(n_nodes: int, n_features: int, n_labels: int | None = None) -> Inputs:
     """Hops 0, 1, 2 beside the diffused features; where that would take too much memory, the latter alone.
 
-    Where even they are many they are kept in half precision; the encoder computes in single.
+    With few labels only as many leading directions as these can tell apart: a few for each label, and twice that
+    for the diffused features. Where even they are many they are kept in half precision; the encoder computes in
+    single. Unknown `n_labels` count as many.
     """
-    both, diffused = BlockInputs((HopInputs(), ReducedInputs()), scaling="size"), ReducedInputs()
+    hops, diffused = HopInputs(), ReducedInputs()
+    if n_labels is not None:
+        few = max(LEAST_DIRECTIONS, -(-DIRECTIONS_A_LABEL * n_labels // 8) * 8)
+        hops = replace(hops, n_components=min(few, hops.n_components))
+        diffused = replace(diffused, n_components=min(2 * few, diffused.n_components))
+    both = BlockInputs((hops, diffused), scaling="size")
     if n_nodes * both.width(n_nodes, n_features, 0) <= MOST:
         return both
     many = n_nodes * diffused.width(n_nodes, n_features, 0) > HALF

@@ -232,7 +232,8 @@ class FixedPlanMethod(DefaultMethod):
 
     def fit(self, ground: Ground, split: Split, settings: Settings, seed: int) -> Fitted:
         data: Any = ground.dataset
-        usual = AltOpt().usual_plan(*data.X.shape)
+        n, d = data.X.shape
+        usual = AltOpt().usual_plan(n, d, len(split.train))
         plans = [usual, *rivals(usual, data.graph, len(split.train)), without_graph(usual)]
         plans += [replace(usual, name=name, graph_view=view) for name, view in OTHER_VIEWS.items()]
         plan = next(plan for plan in plans if plan.name == self.plan)
