@@ -21,20 +21,22 @@ def leading_directions(
     *,
     spread_back: Spread | None = None,
     start: Array | None = None,
+    started: Array | None = None,
 ) -> Array:
     """V (d x rank): the leading right singular directions of X' = S X, by randomised subspace iteration.
 
     `spread` multiplies by S, `spread_back` by its transpose (the same, where S is symmetric). Halko, Martinsson
-    and Tropp's range finder with `n_power` rounds of re-orthonormalised power iteration, from a random `start`.
+    and Tropp's range finder with `n_power` rounds of power iteration, re-orthonormalised after each, from a random
+    `start`; `started` is X' start, where it is known.
     """
     spread_back = spread_back or spread
-    V = start
-    if V is None:
-        V = random_start(features, rank, seed)
-    for _ in range(n_power + 1):
-        Q = levelled_out(spread(features.times(V)))
-        B = features.transpose_times(spread_back(Q))  # X'' Q: d x width
-        V = levelled_out(B)
+    if started is None:
+        started = spread(features.times(random_start(features, rank, seed) if start is None else start))
+    Y = started
+    for _ in range(n_power):
+        V = levelled_out(features.transpose_times(spread_back(Y)))
+        Y = spread(features.times(V))
+    B = features.transpose_times(spread_back(levelled_out(Y)))  # d x width
     return np.ascontiguousarray(leading_first(B)[:, :rank])
 
 

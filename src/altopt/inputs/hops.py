@@ -113,9 +113,11 @@ class HopInputs:
         )  # as large as the hops themselves, up to one factor
         size = [float(np.linalg.norm(sketch[hop])) or 1.0 for hop in self.hops]
 
-        def spread(block: Array) -> Array:
-            found = all_hops(block, one_hop, last)
+        def stacked(found: list[Array]) -> Array:
             return np.concatenate([found[hop] / np.float32(s) for hop, s in zip(self.hops, size)])
+
+        def spread(block: Array) -> Array:
+            return stacked(all_hops(block, one_hop, last))
 
         def spread_back(Q: Array) -> Array:
             parts = dict(zip(self.hops, np.split(Q, len(self.hops))))
@@ -127,8 +129,10 @@ class HopInputs:
                     total += parts[hop] / np.float32(scale[hop])
             return np.asarray(total)
 
+        started = stacked(sketch)
+        del sketch
         return leading_directions(
-            features, spread, rank, self.n_power, seed, spread_back=spread_back, start=start
+            features, spread, rank, self.n_power, seed, spread_back=spread_back, started=started
         )
 
     def restore(self, state: dict[str, Array]) -> PreparedHops:
