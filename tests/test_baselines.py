@@ -213,3 +213,13 @@ def test_validation_of_uneven_length_is_refused(method, easy):
     X, y, A, split = easy
     with pytest.raises(InputError, match="validation names 60 nodes and 2 labels"):
         quick(method).fit(X, hide(y, split.train), A, (split.validation, [0, 1]))
+
+
+def test_networks_that_read_roots_are_those_fitted_on_roots(network, easy):
+    X, y, A, split = easy
+    shown = hide(y, split.train)
+    counts = sp.csr_array((4.0 * X.data + 1.0, X.indices, X.indptr), shape=X.shape)
+    read = quick(network, root=True).fit(counts, shown, graph=A)
+    given = quick(network).fit(counts.sqrt(), shown, graph=A)
+    assert_allclose(read.label_distributions_, given.label_distributions_, atol=1e-4)
+    assert_allclose(read.apply(counts, A, shown), given.apply(counts.sqrt(), A, shown), atol=1e-4)

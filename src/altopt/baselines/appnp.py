@@ -30,7 +30,8 @@ class APPNP(Network):
     @classmethod
     def search_space(cls, *, inductive: bool = False) -> SearchSpace:
         steps = (2, 3, 5, 10) if inductive else (5, 10)
-        return {**super().search_space(), "n_steps": steps, "restart": ZERO_TO_ONE}
+        # roots, since ALT-OPT, which it is measured against, may choose them too
+        return {**super().search_space(), "root": (False, True), "n_steps": steps, "restart": ZERO_TO_ONE}
 
     def prepare(self, place: Place) -> WholeGraph:
         return whole_graph(place, self.scale_rows)

@@ -13,6 +13,7 @@ from altopt.arrays import Array
 from altopt.baselines.baseline import Baseline, Judges, Place, SearchSpace, Until
 from altopt.door import UNKNOWN
 from altopt.encoders.network import adam
+from altopt.features import rooted
 from altopt.kernels.dropout import Masks
 from altopt.threads import threads_for
 
@@ -55,6 +56,7 @@ class Network(Baseline):
     n_epochs: int = 500
     patience: int | None = 100
     scale_rows: bool = True
+    root: bool = False  # whether the roots of features are read in their place
 
     @abstractmethod
     def prepare(self, place: Place) -> Surroundings:
@@ -69,7 +71,7 @@ class Network(Baseline):
         return dict(COMMON_SPACE)
 
     def _learn(self, place: Place, judges: Judges | None, seed: int, until: Until | None) -> Array:
-        surroundings = self.prepare(place)
+        surroundings = self.prepare(self.read(place))
         n, d = place.X.shape
         with torch.random.fork_rng(devices=[]), threads_for(n * self.hidden, with_torch=True):
             torch.manual_seed(seed)
@@ -77,9 +79,12 @@ class Network(Baseline):
             self._train(place, surroundings, judges, until)
             return distributions(self.network_, surroundings.of(None))
 
+    def read(self, place: Place) -> Place:
+        return place._replace(X=rooted(place.X)) if self.root else place
+
     def _score(self, place: Place) -> Array:
         with threads_for(place.X.shape[0] * self.hidden, with_torch=True):
-            return distributions(self.network_, self.prepare(place).of(None))
+            return distributions(self.network_, self.prepare(self.read(place)).of(None))
 
     def _train(
         self, place: Place, surroundings: Surroundings, judges: Judges | None, until: Until | None
@@ -89,7 +94,8 @@ class Network(Baseline):
         seen = surroundings.of(nodes)
         judged = None
         if judges is not None:
-            judged = (surroundings if judges.place is None else self.prepare(judges.place)).of(judges.nodes)
+            there = surroundings if judges.place is None else self.prepare(self.read(judges.place))
+            judged = there.of(judges.nodes)
         optimizer = adam(network, self.learning_rate, self.weight_decay)
         best, kept, seconds, scores = Score(-1.0, 0.0), None, [], []
         lowest, progress = np.inf, 0

@@ -263,9 +263,9 @@ class BaselineMethod:
         return self.kind.search_space(inductive=inductive)
 
     def starts(self) -> list[Settings]:
-        """As it comes, and the same on features as they are: a short search must not miss what a graph needs."""
+        """As it comes, and on features read in another way: a short search must not miss what a graph needs."""
         usual = within(self.kind().settings(), self.space())
-        return [usual, usual | {"scale_rows": not usual["scale_rows"]}] if "scale_rows" in usual else [usual]
+        return [usual, *(usual | {way: not usual[way]} for way in ("scale_rows", "root") if way in usual)]
 
     def final(self, settings: Settings, *, inductive: bool = False) -> Settings:
         return settings
