@@ -2,12 +2,14 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from stand_ins import StandIn, small_ground
 
 from altopt.experiments import forms, methods, tuned, tuning
 from altopt.experiments.cells import TUNING_SPLITS, Cell, split_of
 from altopt.experiments.records import Records, read_records
+from altopt.experiments.runs import accuracy
 
 pytest.importorskip("optuna")
 CELL = Cell("Cora", "30%")
@@ -50,6 +52,19 @@ def test_it_goes_on_from_the_record(folder):
     again = StandIn()
     chosen(folder, again)
     assert again.fits == []
+
+
+def test_validation_nodes_count_by_the_size_of_their_class():
+    y = np.array([0] * 80 + [1] * 20)
+    labels = y.copy()
+    labels[:8] = 1  # a tenth of the larger class; so 72 nodes are taken for 0 and 28 for 1
+    nodes = np.r_[:10, 80:90]  # ten of each, eight of the first ten wrong
+    assert accuracy(labels, y, nodes) == pytest.approx(12 / 20)
+    assert tuning.by_class_size(labels, y, nodes) == pytest.approx(0.72 * 0.2 + 0.28 * 1.0)
+    assert Cell("Physics", "20").judged_by_class
+    assert not any(
+        Cell(*names).judged_by_class for names in (("Cora", "20"), ("CS", "inductive"), ("Photo", "30%"))
+    )
 
 
 class Grown(StandIn):

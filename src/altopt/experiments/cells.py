@@ -29,6 +29,11 @@ class Cell:
     def __str__(self) -> str:
         return f"{self.dataset} {self.rate}"
 
+    @property
+    def judged_by_class(self) -> bool:
+        """Whether as many nodes of each class are validated on, while test nodes come as they are."""
+        return self.dataset in CO_OCCURRENCE and self.rate.isdigit()
+
 
 CELLS = tuple(Cell(name, rate) for name in CITATION for rate in RATES) + tuple(
     Cell(name, "20") for name in CO_OCCURRENCE
