@@ -21,22 +21,27 @@ def leading_directions(
     *,
     spread_back: Spread | None = None,
     start: Array | None = None,
-    started: Array | None = None,
+    first: Callable[[], Array] | None = None,
 ) -> Array:
     """V (d x rank): the leading right singular directions of X' = S X, by randomised subspace iteration.
 
     `spread` multiplies by S, `spread_back` by its transpose (the same, where S is symmetric). Halko, Martinsson
     and Tropp's range finder with `n_power` rounds of power iteration, re-orthonormalised after each, from a random
-    `start`; `started` is X' start, where it is known.
+    `start`; `first` hands over X' start, where it is known already.
     """
     spread_back = spread_back or spread
-    if started is None:
-        started = spread(features.times(random_start(features, rank, seed) if start is None else start))
-    Y = started
+    if first is None:
+        V = random_start(features, rank, seed) if start is None else start
+        Y = spread(features.times(V))
+    else:
+        Y = first()
     for _ in range(n_power):
         V = levelled_out(features.transpose_times(spread_back(Y)))
+        del Y  # n x width, as is the next one
         Y = spread(features.times(V))
-    B = features.transpose_times(spread_back(levelled_out(Y)))  # d x width
+    Q = levelled_out(Y)
+    del Y
+    B = features.transpose_times(spread_back(Q))  # d x width
     return np.ascontiguousarray(leading_first(B)[:, :rank])
 
 

@@ -129,10 +129,13 @@ class HopInputs:
                     total += parts[hop] / np.float32(scale[hop])
             return np.asarray(total)
 
-        started = stacked(sketch)
-        del sketch
+        def first() -> Array:
+            found = stacked(sketch)
+            sketch.clear()
+            return found
+
         return leading_directions(
-            features, spread, rank, self.n_power, seed, spread_back=spread_back, started=started
+            features, spread, rank, self.n_power, seed, spread_back=spread_back, first=first
         )
 
     def restore(self, state: dict[str, Array]) -> PreparedHops:
