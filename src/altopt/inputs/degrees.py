@@ -9,8 +9,8 @@ import scipy.sparse as sp
 from altopt.arrays import Array, row_sums
 from altopt.errors import InputError
 from altopt.graph import Graph
-from altopt.inputs.hops import all_hops, mean_of
-from altopt.inputs.inputs import ChangedNodes, NewNodes, OneZ, product
+from altopt.inputs.hops import all_hops, hops_of_changed, hops_of_new, mean_of
+from altopt.inputs.inputs import ChangedNodes, NewNodes, OneZ
 from altopt.operator import NormalizedAdjacency
 
 
@@ -32,24 +32,12 @@ class PreparedDegrees(OneZ):
         np.put_along_axis(out, places + 1, part / size, axis=1)
         return out
 
-    def _hop(self, Z: Array, hop: int) -> Array:
-        k = self.Z.shape[1] // (1 + self.n_hops)
-        return Z[:, hop * k : (hop + 1) * k]
-
     def extend(self, new: NewNodes) -> Array:
-        n, S = len(self.Z), mean_of(new.out).astype(np.float32)
-        found = [self._degrees(new)]
-        for hop in range(self.n_hops):
-            found.append(np.asarray(product(S[:, :n], self._hop(self.Z, hop)) + S[:, n:] @ found[-1]))
-        return np.concatenate(found, axis=1)
+        return hops_of_new(mean_of(new.out).astype(np.float32), self.Z, self._degrees(new))
 
     def renewed(self, changed: ChangedNodes) -> Array:
-        nodes, S = changed.nodes, mean_of(changed.out).astype(np.float32)
-        found = [self._degrees(changed)]
-        for hop in range(self.n_hops):
-            moved = found[-1] - self._hop(self.Z, hop)[nodes]
-            found.append(np.asarray(product(S, self._hop(self.Z, hop)) + S[:, nodes] @ moved))
-        return np.concatenate(found, axis=1)
+        S = mean_of(changed.out).astype(np.float32)
+        return hops_of_changed(S, self.Z, changed.nodes, self._degrees(changed))
 
     def _degrees(self, nodes: NewNodes | ChangedNodes) -> Array:
         both = (nodes.out, nodes.into)[: self.Z.shape[1] // (1 + self.n_hops)]

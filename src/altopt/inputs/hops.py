@@ -37,22 +37,11 @@ class PreparedHops(OneZ):
         return np.concatenate(parts, axis=1)
 
     def extend(self, new: NewNodes) -> Array:
-        """Hop k of a new node is what its neighbours, known or new, have at hop k - 1."""
-        n, S = len(self.Z), self._rows_of_S(new)
-        found = [self.coordinates(new.X)]
-        for hop in range(max(self.hops)):
-            found.append(np.asarray(product(S[:, :n], self._hop(self.Z, hop)) + S[:, n:] @ found[-1]))
-        return np.concatenate(found, axis=1)
+        return hops_of_new(self._rows_of_S(new), self.Z, self.coordinates(new.X))
 
     def renewed(self, changed: ChangedNodes) -> Array:
-        """Hop k of a node is what its neighbours have at hop k - 1, changed nodes as they are by then."""
-        nodes, S = changed.nodes, self._rows_of_S(changed)
-        among = S[:, nodes]
-        found = [self._hop(self.Z[nodes], 0)]
-        for hop in range(max(self.hops)):
-            moved = found[-1] - self._hop(self.Z, hop)[nodes]
-            found.append(np.asarray(product(S, self._hop(self.Z, hop)) + among @ moved))
-        return np.concatenate(found, axis=1)
+        nodes = changed.nodes
+        return hops_of_changed(self._rows_of_S(changed), self.Z, nodes, self._hop(self.Z[nodes], 0))
 
     def _rows_of_S(self, rows: NewNodes | ChangedNodes) -> Any:
         if self.direction == "both":
@@ -152,6 +141,29 @@ def all_hops(block: Array, one_hop: Any, last: int) -> list[Array]:
     for _ in range(last):
         found.append(one_hop(found[-1]))
     return found
+
+
+def hops_of_new(S: Any, Z: Array, own: Array) -> Array:
+    """All hops of new nodes, with rows S, from those Z of known ones: `own` at hop 0.
+
+    Hop k of a new node is what its neighbours, known or new, have at hop k - 1.
+    """
+    n, width, found = len(Z), own.shape[1], [own]
+    for first in range(0, Z.shape[1] - width, width):
+        found.append(np.asarray(product(S[:, :n], Z[:, first : first + width]) + S[:, n:] @ found[-1]))
+    return np.concatenate(found, axis=1)
+
+
+def hops_of_changed(S: Any, Z: Array, nodes: Array, own: Array) -> Array:
+    """All hops of known nodes whose rows are S by now: `own` at hop 0.
+
+    Hop k of a node is what its neighbours have at hop k - 1, changed nodes as they are by then.
+    """
+    width, among, found = own.shape[1], S[:, nodes], [own]
+    for first in range(0, Z.shape[1] - width, width):
+        before = Z[:, first : first + width]
+        found.append(np.asarray(product(S, before) + among @ (found[-1] - before[nodes])))
+    return np.concatenate(found, axis=1)
 
 
 def both_ways(graph: Graph, A_tilde: NormalizedAdjacency, direction: Direction) -> tuple[Any, Any]:
