@@ -1,5 +1,6 @@
 """Tuning: by validation accuracy alone, not twice the same, going on where it was; and the files it leaves."""
 
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -21,9 +22,10 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def chosen(folder, method, **effort):
+def chosen(folder, method, cell=CELL, **effort):
     with Records(folder / "tuning.jsonl") as records:
-        return tuning.tune(method, CELL, small_ground(), records, tuning.Effort(**{"n_trials": 6, **effort}))
+        ground, effort = small_ground(cell.dataset), tuning.Effort(**{"n_trials": 6, **effort})
+        return tuning.tune(method, cell, ground, records, effort)
 
 
 def test_the_best_on_validation_labels_is_chosen_and_kept(folder):
@@ -65,6 +67,18 @@ def test_validation_nodes_count_by_the_size_of_their_class():
     assert not any(
         Cell(*names).judged_by_class for names in (("Cora", "20"), ("CS", "inductive"), ("Photo", "30%"))
     )
+
+
+def test_scores_that_count_nodes_otherwise_are_not_mixed_in(folder):
+    cell, path = Cell("Physics", "20"), folder / "tuning.jsonl"
+    chosen(folder, StandIn(), cell)
+    assert all(line["by_class_size"] for line in read_records(path))
+    chosen(folder, again := StandIn(), cell)
+    assert again.fits == []
+    plain = [line for line in read_records(path) if line.pop("by_class_size")]
+    path.write_text("".join(json.dumps(line) + "\n" for line in plain))
+    chosen(folder, anew := StandIn(), cell)
+    assert anew.fits
 
 
 class Grown(StandIn):

@@ -71,7 +71,7 @@ class Network(Baseline):
         return dict(COMMON_SPACE)
 
     def _learn(self, place: Place, judges: Judges | None, seed: int, until: Until | None) -> Array:
-        surroundings = self.prepare(self.read(place))
+        surroundings = self.prepare(self._read(place))
         n, d = place.X.shape
         with torch.random.fork_rng(devices=[]), threads_for(n * self.hidden, with_torch=True):
             torch.manual_seed(seed)
@@ -79,12 +79,13 @@ class Network(Baseline):
             self._train(place, surroundings, judges, until)
             return distributions(self.network_, surroundings.of(None))
 
-    def read(self, place: Place) -> Place:
+    def _read(self, place: Place) -> Place:
+        """The place as the network sees it."""
         return place._replace(X=rooted(place.X)) if self.root else place
 
     def _score(self, place: Place) -> Array:
         with threads_for(place.X.shape[0] * self.hidden, with_torch=True):
-            return distributions(self.network_, self.prepare(self.read(place)).of(None))
+            return distributions(self.network_, self.prepare(self._read(place)).of(None))
 
     def _train(
         self, place: Place, surroundings: Surroundings, judges: Judges | None, until: Until | None
@@ -94,7 +95,7 @@ class Network(Baseline):
         seen = surroundings.of(nodes)
         judged = None
         if judges is not None:
-            there = surroundings if judges.place is None else self.prepare(self.read(judges.place))
+            there = surroundings if judges.place is None else self.prepare(self._read(judges.place))
             judged = there.of(judges.nodes)
         optimizer = adam(network, self.learning_rate, self.weight_decay)
         best, kept, seconds, scores = Score(-1.0, 0.0), None, [], []
