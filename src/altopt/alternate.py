@@ -180,7 +180,10 @@ def train(
     """n_epochs on labelled nodes (weight 1) and the chosen unlabelled ones; the loss and how many were chosen."""
     L = np.flatnonzero(problem.labelled)
     nodes, weights = pseudo_labels.choose(reading, problem.labelled, schedule.seed + state.n_done)
-    known, guessed = pseudo_labels.soften(state.F[L]), pseudo_labels.soften(state.F[nodes])
+    known, guessed = (
+        pseudo_labels.soften(F if reading.factors is None else F * reading.factors)
+        for F in (state.F[L], state.F[nodes])
+    )
     targets = room((len(L) + len(nodes), known.shape[1]), known.dtype)
     np.concatenate([pseudo_labels.labelled_targets(known, problem.Y), guessed], out=targets)
     weights = np.concatenate([np.ones(len(L)), weights])

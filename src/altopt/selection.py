@@ -5,7 +5,8 @@ from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
-from altopt.arrays import Array
+from altopt.arrays import Array, row_blocks
+from altopt.class_sizes import size_factors
 from altopt.kernels.choose import soften, surest_per_class
 
 
@@ -15,6 +16,7 @@ class Reading(NamedTuple):
     w: Array  # certainty, 1 - H(S_i) / log c
     label: Array  # the class of the largest entry
     n_classes: int
+    factors: Array | None = None  # of the classes, which F's columns were multiplied by before
 
 
 @runtime_checkable
@@ -57,8 +59,9 @@ class SurestPerClass:
         return Reading(found.w, found.label, F.shape[1])
 
     def choose(self, reading: Reading, labelled: Array, seed: int) -> tuple[Array, Array]:
-        w, label, n_classes = reading
-        nodes = surest_per_class(w, label, ~labelled & (w >= self.min_confidence), n_classes, self.n_pseudo)
+        w, label = reading.w, reading.label
+        allowed = ~labelled & (w >= self.min_confidence)
+        nodes = surest_per_class(w, label, allowed, reading.n_classes, self.n_pseudo)
         return nodes, w[nodes]
 
     def labelled_targets(self, S: Array, Y: Array) -> Array:
@@ -74,19 +77,31 @@ class EveryoneWeighted:
 
     S = softmax(shares of F / temperature). Above `limit` unlabelled nodes a seeded sample serves: what the
     encoder needs is a spread of nodes, not every one.
+
+    With `strength`, F's columns are multiplied before that, so that as many nodes go to each class as F says there
+    are when it is read as probabilities (`class_sizes`): what an encoder mistakes once it would teach itself in
+    every round.
     """
 
     temperature: float = 0.2
     min_confidence: float = 0.0
     times_labelled: float = 5.0
     limit: int = 6000
+    strength: float | None = None  # of the sizes by largest entries; None: F is taken as it is
 
     def soften(self, F: Array) -> Array:
         return soften(F, self.temperature, of_shares=True).S
 
     def read(self, F: Array) -> Reading:
-        found = soften(F, self.temperature, of_shares=True, keep=False)
-        return Reading(found.w, found.label, F.shape[1])
+        if self.strength is None:
+            found = soften(F, self.temperature, of_shares=True, keep=False)
+            return Reading(found.w, found.label, F.shape[1])
+        factors = size_factors(F, self.temperature, self.strength)
+        w, label = np.empty(len(F)), np.empty(len(F), dtype=np.int32)
+        for rows in row_blocks(len(F)):
+            found = soften(F[rows] * factors, self.temperature, of_shares=True, keep=False)
+            w[rows], label[rows] = found.w, found.label
+        return Reading(w, label, F.shape[1], factors)
 
     def choose(self, reading: Reading, labelled: Array, seed: int) -> tuple[Array, Array]:
         nodes = np.flatnonzero(~labelled)
