@@ -12,7 +12,7 @@ from altopt.encoders import KernelEncoder
 from altopt.inputs import AdjacencyInputs, BlockInputs, RawInputs
 from altopt.operator import NormalizedAdjacency
 from altopt.solvers import Direct
-from altopt.splits import hide, per_class
+from altopt.splits import given, hide, per_class
 from altopt.views import GraphView, NoGraphView, SquaredLaplacianView
 
 HERE = available()
@@ -113,3 +113,23 @@ def test_what_the_encoder_reads_decides_where_neighbours_differ():
     others = [right(inputs=words, graph_view=view) for view in (NoGraphView, GraphView, SquaredLaplacianView)]
     assert links > max(others) + 0.05
     assert links > 0.7
+
+
+def test_a_forest_is_grown_where_ties_lead_and_can_be_stored(tmp_path):
+    """Without its duplicates chameleon's classes are ranges of traffic, which trees cut out of degrees and hops."""
+    if not HERE["chameleon-filtered"]:
+        pytest.skip("chameleon-filtered is not here: name the folder of raw files in ALTOPT_DATA")
+    data = load("chameleon-filtered")
+    split = given(data, 0)
+    model = AltOpt(random_state=0).fit(data.X, hide(data.y, split.train), graph=data.graph)
+    considered = {entry["plan"]: entry["error"] for entry in model.choice_["considered"]}
+    assert model.choice_["plan"] == "forest"
+    assert considered["forest"] < considered["ties and surroundings"] < considered["usual"]
+    model.save(tmp_path / "model")
+    assert_array_equal(AltOpt.load(tmp_path / "model").predict(data.X[:20]), model.predict(data.X[:20]))
+
+
+def test_no_forest_where_neighbours_agree():
+    X, y, graph = graph_or_skip("Cora")
+    model = AltOpt(random_state=0).fit(X, hide(y, per_class(y, 40, seed=0).train), graph=graph)
+    assert "forest" not in {entry["plan"] for entry in model.choice_["considered"]}

@@ -9,7 +9,7 @@ import numpy as np
 
 from altopt.arrays import Array, shares, softmax
 
-ENOUGH = 2000  # nodes that tell the sizes
+ENOUGH = 5000  # nodes that tell the sizes
 MANY = 10  # labels a class from which F's probabilities are trusted as far as ever
 STRENGTH = 0.3  # what the sizes by largest entries count then, against all nodes' probabilities
 N_UPDATES, N_MATCHES = 20, 40

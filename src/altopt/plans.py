@@ -6,7 +6,7 @@ from typing import Any
 
 from altopt.arrays import Array
 from altopt.diffusion import Direction
-from altopt.encoders import Encoder, KernelEncoder, LinearEncoder
+from altopt.encoders import Encoder, KernelEncoder, LinearEncoder, TabularEncoder
 from altopt.graph import Graph
 from altopt.inputs import AdjacencyInputs, BlockInputs, DegreeInputs, HopInputs, Inputs, ReducedInputs
 from altopt.operator import NormalizedAdjacency
@@ -21,9 +21,12 @@ from altopt.views import (
 )
 
 MOST_KERNEL = 100_000_000  # nodes times labels up to which kernels are compared
+LEAST_FOREST, MOST_FOREST = 200, 10_000  # labels from and up to which a forest is
 MOST = 40_000_000  # numbers in the encoder's inputs up to which hops are read beside the diffused features
 HALF = 100_000_000  # and from which these are kept in float16
 DIRECTIONS_A_LABEL, LEAST_DIRECTIONS = 2, 16  # of each hop that the encoder reads
+
+TIES, SURROUNDINGS = "ties", "ties and surroundings"
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,8 @@ class Plan:
     graph_view: Any = GraphView
     label_view: Any = LabelView
     n_rounds: int | None = None  # at most so many; None: as many as the fit is asked for
+    drastic: bool = False  # must win very clearly, however many labels there are
+    follows: tuple[str, ...] = ()  # plans one of which must lead, else this one is not worth a look
 
     @property
     def linear(self) -> bool:
@@ -91,7 +96,8 @@ def rivals(usual: Plan, graph: Graph, n_labels: int) -> list[Plan]:
     """Plans that differ from the usual one where graphs differ.
 
     In how freely the encoder fits; and in what it reads: on graphs whose neighbours differ in class, to whom a node
-    is tied says more than what it is tied to is like.
+    is tied says more than what it is tied to is like. Where that shows, a forest is grown too: classes there are
+    often ranges of a number, such as degrees, which trees cut out.
     """
     found = []
     if isinstance(usual.encoder, LinearEncoder):
@@ -102,8 +108,8 @@ def rivals(usual: Plan, graph: Graph, n_labels: int) -> list[Plan]:
         direction: Direction = "both" if graph.directed_adjacency is None else "out"
         ties, around = AdjacencyInputs(direction), HopInputs((1, 2), direction)
         for word, parts, ridge in (
-            ("ties", (ties,), 0.1),
-            ("ties and surroundings", (ties, around, DegreeInputs(n_hops=1)), 0.5),
+            (TIES, (ties,), 0.1),
+            (SURROUNDINGS, (ties, around, DegreeInputs(n_hops=1)), 0.5),
         ):
             kernel = KernelEncoder(gamma=3.0, ridge=ridge)
             view = NoGraphView if usual.graph_view is GraphView else usual.graph_view
@@ -112,11 +118,21 @@ def rivals(usual: Plan, graph: Graph, n_labels: int) -> list[Plan]:
                     usual, name=word, inputs=BlockInputs(parts), encoder=kernel, graph_view=view, n_rounds=0
                 )
             )
+        if LEAST_FOREST <= n_labels <= MOST_FOREST:
+            near = BlockInputs((DegreeInputs(n_hops=2), HopInputs((0, 1, 2), direction, n_components=32)))
+            after = (TIES, SURROUNDINGS)
+            found.append(replace(found[-1], name="forest", inputs=near, encoder=forest(), follows=after))
     return found
+
+
+def forest() -> TabularEncoder:
+    """Trees with splits drawn at random: few labels, many inputs, hardly anything to set."""
+    from sklearn.ensemble import ExtraTreesClassifier  # loaded where it is wanted
+
+    return TabularEncoder(ExtraTreesClassifier(n_estimators=300, min_samples_leaf=2, max_features=0.3))
 
 
 def without_graph(usual: Plan) -> Plan:
     """The features alone: nothing is diffused, and F is not smoothed."""
-    return replace(
-        usual, name="features alone", inputs=HopInputs(hops=(0,), n_components=256), graph_view=NoGraphView
-    )
+    alone = HopInputs(hops=(0,), n_components=256)
+    return replace(usual, name="features alone", inputs=alone, graph_view=NoGraphView, drastic=True)

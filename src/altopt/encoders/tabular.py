@@ -93,13 +93,8 @@ class TabularLearner:
 
 def to_skops(estimator: Any) -> Array:
     """A scikit-learn estimator as bytes, without pickle."""
-    try:
-        from skops.io import dumps
-    except ImportError as missing:
-        raise InputError(
-            "Storing a scikit-learn encoder needs skops, which is not installed. "
-            "Install it with: pip install 'altopt[tabular]'."
-        ) from missing
+    from skops.io import dumps
+
     held = dumps(estimator)
     foreign = foreign_types(held)
     if foreign:

@@ -1,0 +1,133 @@
+"""Sizes of classes that F itself tells, and pseudo labels that keep to them."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from altopt import AltOpt
+from altopt.arrays import shares, softmax
+from altopt.class_sizes import MOST, likeliest_sizes, matched, size_factors, sizes_of, strength_for
+from altopt.selection import EveryoneWeighted
+
+T = 0.2
+
+
+def told_by_sizes(sizes, n=4000, seed=0):
+    """Shares whose softmax at T are the probabilities of classes of equal size, of nodes drawn by `sizes`."""
+    rng = np.random.default_rng(seed)
+    n_classes = len(sizes)
+    codes = rng.choice(n_classes, n, p=sizes)
+    # noise of this width around one-hot rows makes softmax(. / T) the posterior under equal sizes
+    rows = np.eye(n_classes)[codes] + rng.normal(scale=np.sqrt(T), size=(n, n_classes))
+    return rows, codes
+
+
+def test_the_likeliest_sizes_are_the_true_ones():
+    sizes = np.array([0.6, 0.25, 0.1, 0.05])
+    told, _ = told_by_sizes(sizes)
+    found = likeliest_sizes(told, T, strength=0.0)
+    assert_allclose(found, sizes, atol=0.03)
+    assert np.abs(sizes_of(told) - sizes).sum() > 2 * np.abs(found - sizes).sum()
+
+
+def test_one_update_is_expectation_and_maximisation():
+    told, _ = told_by_sizes(np.array([0.5, 0.3, 0.2]), n=50)
+    sizes = sizes_of(told)
+    for _ in range(20):  # as many as the library makes
+        total = np.zeros(3)
+        for row in softmax(told, T):
+            total += row * sizes / np.sum(row * sizes)
+        sizes = (total / len(told) + 0.7 * sizes_of(told)) / 1.7
+    assert_allclose(likeliest_sizes(told, T, strength=0.7), sizes, atol=1e-6)
+
+
+def test_held_back_entirely_the_sizes_are_those_of_the_largest_entries():
+    told, _ = told_by_sizes(np.array([0.7, 0.2, 0.1]))
+    assert_allclose(likeliest_sizes(told, T, strength=1e9), sizes_of(told), atol=1e-6)
+
+
+@pytest.mark.parametrize("n_classes", [2, 5, 15])
+def test_factors_give_each_class_its_size(n_classes):
+    rng = np.random.default_rng(n_classes)
+    told = shares(rng.dirichlet(np.full(n_classes, 0.3), 3000) * rng.uniform(0.7, 1.4, n_classes))
+    sizes = rng.dirichlet(np.full(n_classes, 30.0))
+    w = matched(told, sizes)
+    assert np.abs(sizes_of(told * w) - sizes).max() < 0.01
+    assert (w <= MOST * 1.001).all()
+    assert (w >= 1 / MOST / 1.001).all()
+
+
+def test_a_class_that_is_given_too_many_nodes_gets_a_smaller_factor():
+    sizes = np.array([0.6, 0.2, 0.2])
+    told, _ = told_by_sizes(sizes)
+    F = shares(np.exp(told)) * np.array([1.0, 1.5, 1.0])
+    w = size_factors(F, T, 0.3)
+    assert w[1] < w[0]
+
+
+def test_rows_that_know_nothing_do_not_count():
+    told, _ = told_by_sizes(np.array([0.6, 0.3, 0.1]), n=1000)
+    F = shares(np.exp(told))
+    blank = np.vstack([F, np.zeros((1000, 3)), np.full((1000, 3), 0.5)])
+    assert_array_equal(size_factors(blank, T, 0.3), size_factors(F, T, 0.3))
+    assert_array_equal(size_factors(np.zeros((5, 3)), T, 0.3), np.ones(3))
+
+
+def test_few_labels_leave_the_sizes_as_they_are():
+    assert strength_for(200, 10) == strength_for(5000, 10)
+    assert strength_for(10, 10) == pytest.approx(100 * strength_for(100, 10))
+
+
+def test_the_rule_reads_f_times_the_factors():
+    told, _ = told_by_sizes(np.array([0.6, 0.3, 0.1]), n=500)
+    F = shares(np.exp(told))
+    plain, even = EveryoneWeighted(T), EveryoneWeighted(T, strength=0.3)
+    assert plain.read(F).factors is None
+    reading = even.read(F)
+    again = plain.read(F * reading.factors)
+    assert_array_equal(reading.label, again.label)
+    assert_allclose(reading.w, again.w)
+    assert (reading.label != plain.read(F).label).any()
+
+
+def skewed(seed):
+    """Two clouds, one nine times the other, the same number of labels of each; nodes tied within their cloud."""
+    rng = np.random.default_rng(seed)
+    y = np.repeat([0, 1], [900, 100])
+    X = (
+        rng.normal(size=(1000, 8))
+        + 1.2 * np.eye(2)[y] @ np.ones((2, 8)) * np.where(y == 0, -0.4, 0.4)[:, None]
+    )
+    edges = []
+    for k in (0, 1):
+        nodes = np.flatnonzero(y == k)
+        edges.append(rng.choice(nodes, (2, len(nodes))).T)
+    edges.append(rng.choice(1000, (300, 2)))
+    known = np.full(1000, -1)
+    for k in (0, 1):
+        some = rng.choice(np.flatnonzero(y == k), 15, replace=False)
+        known[some] = k
+    return X, np.concatenate(edges), y, known
+
+
+def test_small_classes_stop_growing_over_the_rounds(monkeypatch):
+    """Nine of ten nodes are of one class, labels are balanced: with the sizes fewer are called by the small one."""
+
+    def share_and_accuracy(seed):
+        X, edges, y, known = skewed(seed)
+        model = AltOpt(cross_fit=False, random_state=0).fit(X, known, graph=edges)
+        return np.mean(model.transduction_ == 1), np.mean(model.transduction_ == y)
+
+    with_sizes = np.mean([share_and_accuracy(seed) for seed in range(4)], axis=0)
+    monkeypatch.setattr("altopt.selection.size_factors", lambda F, T, strength: np.ones(F.shape[1]))
+    without = np.mean([share_and_accuracy(seed) for seed in range(4)], axis=0)
+    assert abs(with_sizes[0] - 0.1) < abs(without[0] - 0.1)
+    assert with_sizes[1] > without[1]
+
+
+def test_what_is_told_to_the_user_is_f_itself():
+    X, edges, _, known = skewed(0)
+    model = AltOpt(cross_fit=False, random_state=0).fit(X, known, graph=edges)
+    unlabelled = known < 0
+    assert_array_equal(model.transduction_[unlabelled], model.scores_[unlabelled].argmax(axis=1))
+    assert_array_equal(model.label_distributions_.argmax(axis=1), model.scores_.argmax(axis=1))
