@@ -40,32 +40,28 @@ class Choice:
         return {"plan": self.plan.name, "considered": rows, "reason": self.reason}
 
 
-def brier(F: Array, codes: Array, weights: Array) -> Array:
+def brier(F: Array, codes: Array) -> Array:
     """Squared distance of the probabilities made from F to the labels, for each node.
 
     F's size differs from plan to plan, so each gets the temperature that suits it.
     """
     of_shares = shares(F)
-    T = fitted_temperature(lambda T: softmax(of_shares, T), codes, weights, USUAL_TEMPERATURE)
+    T = fitted_temperature(lambda T: softmax(of_shares, T), codes, np.ones(len(F)), USUAL_TEMPERATURE)
     S = softmax(of_shares, T)
     S[np.arange(len(F)), codes] -= 1.0
     return np.asarray(np.sum(S**2, axis=1))
 
 
-def choose(
-    usual: Plan, others: list[Plan], codes: Array, weights: Array, held_out: Callable[[Plan], Array]
-) -> Choice:
+def choose(usual: Plan, others: list[Plan], codes: Array, held_out: Callable[[Plan], Array]) -> Choice:
     """The usual plan, unless another's error on held-out labels is clearly lower.
 
-    `codes` are the classes of the judged nodes, `weights` what each counts (a large class is more than a small one
-    with as many labels), held_out(plan) their F from fits that had not seen them. A plan that
+    `codes` are the classes of the judged nodes, held_out(plan) their F from fits that had not seen them. A plan that
     follows others is looked at only where one of these leads so far.
     """
     if not others:
         return Choice(usual, [], "All parts were given.")
     if not len(codes):
         return Choice(usual, [], "No class has two labels, so none can be held back.")
-    weights = weights / weights.sum()
     clear = CLEAR if len(codes) >= ENOUGH else VERY_CLEAR
     best, considered, own = usual, [], np.empty(0)
     lowest = 0.0
@@ -73,24 +69,22 @@ def choose(
         if plan.follows and best.name not in plan.follows:
             continue
         F = held_out(plan)
-        error = brier(F, codes, weights)
+        error = brier(F, codes)
         own = error if plan is usual else own
         gap = error - own
-        behind = float(weights @ gap)
+        doubt = float(np.std(gap) / np.sqrt(len(gap)))
         entry = Considered(
             plan.name,
-            float(weights @ error),
-            float(weights @ (F.argmax(axis=1) == codes)),
-            behind,
-            float(np.sqrt(weights**2 @ (gap - behind) ** 2)),
+            float(error.mean()),
+            float(np.mean(F.argmax(axis=1) == codes)),
+            float(gap.mean()),
+            doubt,
         )
         considered.append(entry)
-        bar = VERY_CLEAR if plan.drastic else clear
-        if entry.behind < -max(bar * entry.doubt, MATTERS) and entry.behind < lowest:
+        if entry.behind < -max(clear * doubt, MATTERS) and entry.behind < lowest:
             best, lowest = plan, entry.behind
     if best is usual:
         reason = f"No other plan had a lower error on held-out labels by {clear:g} standard errors or more."
     else:
-        bar = VERY_CLEAR if best.drastic else clear
-        reason = f"'{best.name}' had a lower error on held-out labels by {-lowest:.3f}, over {bar:g} standard errors."
+        reason = f"'{best.name}' had a lower error on held-out labels by {-lowest:.3f}, over {clear:g} standard errors."
     return Choice(best, considered, reason)

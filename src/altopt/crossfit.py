@@ -7,7 +7,7 @@ import numpy as np
 from altopt.alternate import Schedule, Solvers, alternate, warm_up
 from altopt.arrays import Array
 from altopt.kernels.choose import give_back
-from altopt.leave_one_out import first_terms, own_influence, predicted_sizes, without_own_label
+from altopt.leave_one_out import first_terms, own_influence, without_own_label
 from altopt.material import Material
 from altopt.plans import Plan
 from altopt.selection import EveryoneWeighted, PseudoLabels
@@ -24,7 +24,6 @@ class HeldOut:
 
     by_fold: Array  # from fits without the fold's labels
     by_one: Array  # from all labels but the own, with P from an encoder that never saw the fold
-    sizes: Array  # nodes that the fits gave to each class, on average over the folds
 
 
 def folds_of(codes: Array, seed: int, n_folds: int = N_FOLDS) -> Array:
@@ -56,16 +55,13 @@ def cross_fit(
         rule = replace(rule, limit=LOOSE_LIMIT)
     by_fold = np.zeros((len(judged), material.n_classes), dtype=material.dtype)
     with_own = np.zeros_like(by_fold)
-    parts = np.unique(fold[judged])
-    sizes = np.zeros(material.n_classes)
-    for k in parts:
+    for k in np.unique(fold[judged]):
         here = fold[judged] == k
-        by_fold[here], with_own[here], found = without_fold(
+        by_fold[here], with_own[here] = without_fold(
             material, plan, material.labelled & (fold != k), judged[here], solvers, rule, loose
         )
-        sizes += found / max(len(parts), 1)
         give_back()
-    return HeldOut(by_fold, without_own_label(with_own, material.Y(judged), g, plan.label_weight), sizes)
+    return HeldOut(by_fold, without_own_label(with_own, material.Y(judged), g, plan.label_weight))
 
 
 def without_fold(
@@ -76,18 +72,17 @@ def without_fold(
     solvers: Solvers,
     rule: PseudoLabels,
     loose: Schedule,
-) -> tuple[Array, Array, Array]:
-    """F of the judged nodes after a fit on the labels shown, and solved for with all labels but the same P; and how
-    many nodes the fit gave to each class."""
+) -> tuple[Array, Array]:
+    """F of the judged nodes after a fit on the labels shown, and solved for with all labels but the same P."""
     problem = material.problem(plan, shown)
     learner = plan.encoder.begin(problem.rows.shape[1], material.n_classes, material.seed)
     state = warm_up(problem, learner, loose)
     found = alternate(problem, state, Solvers(solvers.rounds, solvers.rounds), rule, loose)
     F, P = found.F, found.P
     del problem, learner, state, found  # on large graphs each holds as much as F
-    by_fold, sizes = F[judged], predicted_sizes(F)
+    by_fold = F[judged]
     all_labels = material.problem(plan).objective(P, np.ones(len(P)))
-    return by_fold, solvers.last.solve(all_labels, F).F[judged], sizes
+    return by_fold, solvers.last.solve(all_labels, F).F[judged]
 
 
 def influence(material: Material, plan: Plan, nodes: Array, exact: Array) -> Array:

@@ -241,14 +241,16 @@ class AltOpt(Answers, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             if on_round is not None:
                 on_round(state.n_done, schedule.n_rounds, state.trace[-1])
 
-        outcome = alternate(problem, state, self._solvers(), self._rule(), schedule, after_round)
+        strength = strength_for(int(self.labelled_.sum()), len(self.classes_))
+        rule = self._pseudo_labels(strength)
+        outcome = alternate(problem, state, self._solvers(), rule, schedule, after_round)
         self.scores_, self.encoder_output_, self.encoder_ = outcome.F, outcome.P, outcome.learner
         self.trace_, self.outcome_ = as_dicts(outcome.trace), outcome.reason
         self.n_iter_ = len(self.trace_)
         self.start_ = outcome.began
 
     def _judge(self, material: Material) -> Judge:
-        return Judge(material, self._solvers(), self._rule(), self._schedule())
+        return Judge(material, self._solvers(), self._pseudo_labels(), self._schedule())
 
     def _choose(self, judge: Judge | None) -> None:
         """The plan, among those that differ where nothing was given; what each said of held-out labels."""
@@ -405,12 +407,9 @@ class AltOpt(Answers, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """How F is read to the user: as held-out labels ask for, else as the loop reads it."""
         return self._pseudo_labels() if self.temperature_ is None else Tempered(self.temperature_)
 
-    def _rule(self) -> PseudoLabels:
-        """How the loop makes pseudo labels."""
-        return self._pseudo_labels(strength_for(int(self.labelled_.sum()), len(self.classes_)))
-
     def _pseudo_labels(self, strength: float | None = None) -> PseudoLabels:
-        """The rule that makes pseudo labels out of F; in the loop with class sizes of a `strength`."""
+        """The rule that makes pseudo labels out of F; with `strength`, which the fit has and judging does without, in
+        the sizes of the classes."""
         rule: PseudoLabels
         if self.feature_view is SoftmaxFeatureView:
             rule = CertainEnough(self.min_confidence)

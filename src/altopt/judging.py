@@ -93,8 +93,7 @@ class Judge:
             )
             return Choice(usual, [], reason)
         rivals = [*others, *([] if alone is None else [alone])]
-        weights = class_weights(self.codes, self.held_out(usual).sizes)
-        choice = choose(usual, rivals, self.codes, weights, lambda plan: self.held_out(plan).by_fold)
+        choice = choose(usual, rivals, self.codes, lambda plan: self.held_out(plan).by_fold)
         if alone is not None and choice.plan is alone:
             warnings.warn(
                 f"The graph does not help here, so its edges are not used: {choice.reason} See graph_help_.",

@@ -42,7 +42,6 @@ class Plan:
     graph_view: Any = GraphView
     label_view: Any = LabelView
     n_rounds: int | None = None  # at most so many; None: as many as the fit is asked for
-    drastic: bool = False  # must win very clearly, however many labels there are
     follows: tuple[str, ...] = ()  # plans one of which must lead, else this one is not worth a look
 
     @property
@@ -135,4 +134,4 @@ def forest() -> TabularEncoder:
 def without_graph(usual: Plan) -> Plan:
     """The features alone: nothing is diffused, and F is not smoothed."""
     alone = HopInputs(hops=(0,), n_components=256)
-    return replace(usual, name="features alone", inputs=alone, graph_view=NoGraphView, drastic=True)
+    return replace(usual, name="features alone", inputs=alone, graph_view=NoGraphView)
