@@ -37,7 +37,7 @@ def show(shelf: Shelf) -> list[Shown]:
         "Each plan taken always, no labels held back; the best is named by test accuracy, which nobody who chooses "
         "could know. `ties` and `ties and surroundings` read rows of the adjacency through a kernel and use no graph "
         "view; squared Laplacian and two hops are the usual plan with another graph view, which AltOpt() does not "
-        "consider by itself.",
+        "consider by itself. The forest, which it considers where ties lead, is not among them.",
     )
     if lost:
         notes += (
