@@ -27,7 +27,7 @@ from altopt.leave_one_out import (
 )
 from altopt.material import Material
 from altopt.operator import NormalizedAdjacency
-from altopt.plans import Plan, usual_inputs
+from altopt.plans import Plan, rivals, usual_inputs
 from altopt.selection import EveryoneWeighted
 from altopt.solvers import ChebyshevSteps, Direct
 from altopt.views import GraphView, NoGraphView, SquaredLaplacianView
@@ -200,10 +200,7 @@ def test_a_rival_must_win_clearly():
     level = choose(usual, [other], codes, lambda plan: good)
     assert level.plan is usual
     hardly = choose(
-        usual,
-        [other],
-        codes,
-        lambda plan: good + (1e-4 * np.eye(CLASSES)[codes] if plan is other else 0),
+        usual, [other], codes, lambda plan: good + (1e-4 * np.eye(CLASSES)[codes] if plan is other else 0)
     )
     assert hardly.plan is usual
 
@@ -217,6 +214,14 @@ def test_a_plan_that_follows_another_is_looked_at_where_that_leads():
     assert [entry.plan for entry in led.considered] == ["usual", "first", "second"]
     trailed = choose(usual, [first, second], codes, lambda plan: good if plan is usual else bad)
     assert [entry.plan for entry in trailed.considered] == ["usual", "first"]
+
+
+@pytest.mark.parametrize(("n_labels", "there"), [(150, False), (300, True), (20_000, False)])
+def test_a_forest_needs_labels_and_a_lead_of_ties(data, n_labels, there):
+    found = {plan.name: plan for plan in rivals(plan_of(), data[0].graph, n_labels)}
+    assert ("forest" in found) == there
+    if there:
+        assert set(found["forest"].follows) == {"ties", "ties and surroundings"}
 
 
 # as users meet it

@@ -10,6 +10,7 @@ from altopt.alternate import Schedule, Solvers
 from altopt.arrays import Array, shares
 from altopt.calibration import Tempered, calibration_error, matched_temperature
 from altopt.choice import Choice, choose
+from altopt.class_sizes import sizes_of
 from altopt.crossfit import N_FOLDS, HeldOut, cross_fit, influence
 from altopt.leave_one_out import (
     LeaveOneOut,
@@ -18,7 +19,6 @@ from altopt.leave_one_out import (
     class_weights,
     effective_number,
     margins,
-    predicted_sizes,
     sampled,
 )
 from altopt.material import Material
@@ -109,7 +109,7 @@ class Judge:
             return nobody(ids, classes), None
         held, codes, exact = self.held_out(plan).by_one, self.codes, self.exact
         said = held.argmax(axis=1)
-        weights = class_weights(codes[exact], predicted_sizes(F))
+        weights = class_weights(codes[exact], sizes_of(F))
         accuracy, low, high = accuracy_with_interval((said == codes)[exact], weights)
         unlabelled = np.flatnonzero(~self.material.labelled)
         if len(unlabelled) > ENOUGH:
@@ -128,7 +128,7 @@ class Judge:
         right = [
             self._seen[name].by_fold.argmax(axis=1) == self.codes for name in ("usual", "features alone")
         ]
-        weights = class_weights(self.codes, predicted_sizes(F))
+        weights = class_weights(self.codes, sizes_of(F))
         total = [float(np.sum(weights * hit) / weights.sum()) for hit in right]
         there = np.unique(self.codes)
         found = [tuple(float(hit[self.codes == k].mean()) for hit in right) for k in there]

@@ -130,11 +130,6 @@ def class_weights(codes: Array, sizes: Array) -> Array:
     return np.asarray(weights * len(codes))
 
 
-def predicted_sizes(F: Array) -> Array:
-    """How many nodes have their largest entry in each column."""
-    return np.bincount(F.argmax(axis=1), minlength=F.shape[1]).astype(float)
-
-
 def effective_number(weights: Array) -> float:
     """How many labels that count alike say as much as these do."""
     return float(np.sum(weights) ** 2 / np.sum(weights**2))
