@@ -40,10 +40,10 @@ def update(
     A_tilde = NormalizedAdjacency(new_graph.adjacency, model.self_loops)
     P, inputs = model.encoder_output_, model.inputs_
     if asked.names:
-        Z = inputs.extend(new_nodes(new_graph, A_tilde, asked.X, model.restart, model.n_diffusion))
+        Z = inputs.extend(new_nodes(new_graph, A_tilde, asked.X, model.restart_, model.n_diffusion))
         P = np.concatenate([P, model.encoder_.predict(inputs.rows(Z)).astype(P.dtype)])
         inputs = inputs.with_rows(Z)
-    near = changed_nodes(graph, new_graph, A_tilde, model.restart, model.n_diffusion) if refresh else None
+    near = changed_nodes(graph, new_graph, A_tilde, model.restart_, model.n_diffusion) if refresh else None
     if near is not None and len(near.nodes):
         renewed = inputs.renewed(near)
         P = P.copy()

@@ -49,6 +49,7 @@ def cross_fit(
     n_folds: int = N_FOLDS,
 ) -> HeldOut:
     """F of each judged node without its label, after a loose fit without its fold; `g` is their own influence."""
+    plan = material.settled(plan)
     fold = folds_of(material.codes, material.seed, n_folds)
     loose = replace(schedule, n_rounds=min(plan.rounds(schedule.n_rounds), LOOSE_ROUNDS))
     if isinstance(rule, EveryoneWeighted):

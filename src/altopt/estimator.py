@@ -27,7 +27,7 @@ from altopt.material import Material
 from altopt.neighbours import Neighbours
 from altopt.operator import NormalizedAdjacency
 from altopt.paper import Variant, paper_settings
-from altopt.plans import MOST, Plan, rivals, usual_inputs, without_graph
+from altopt.plans import MOST, Plan, rivals, usual_inputs, usual_restart, without_graph
 from altopt.selection import CertainEnough, EveryoneWeighted, NoPseudoLabels, PseudoLabels, SurestPerClass
 from altopt.solvers import ChebyshevSteps, ConjugateGradient, JacobiSteps, Solver
 from altopt.threads import threads_for
@@ -51,7 +51,8 @@ class AltOpt(Answers, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     feature_weight, label_weight : the weights lambda1 and lambda2; the graph's weight is 1.
-    restart : weight of a node's own features in the diffusion that feeds the encoder; 1 means no diffusion.
+    restart : weight of a node's own features in the diffusion that feeds the encoder; 1 means no diffusion. Default
+        0.2, with fewer than 30 labels 0.1.
     n_diffusion : steps of that diffusion.
     temperature : of the softmax that turns F into pseudo labels; lower is surer. The probabilities handed out are
         F's shares to the power 1 / `temperature_`, which is fitted to held-out labels; None where there were none.
@@ -88,7 +89,7 @@ class AltOpt(Answers, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         *,
         feature_weight: float = 2.0,
         label_weight: float = 2.0,
-        restart: float = 0.1,
+        restart: float | None = None,
         n_diffusion: int = 10,
         temperature: float = 0.2,
         n_rounds: int | Literal["full"] = 5,
@@ -179,6 +180,8 @@ class AltOpt(Answers, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.classes_, codes = read_y(y, n, self.classes)
         self.labelled_ = codes != UNKNOWN
         self.seed_ = self._seed()
+        n_labels = int(self.labelled_.sum())
+        self.restart_ = usual_restart(n_labels) if self.restart is None else self.restart
         if graph is None and self._takes_missing() and has_missing(X):
             raise InputError("X holds NaN, so nearest neighbours cannot be told. Give a graph, or fill in X.")
         self.neighbours_ = Neighbours(X, self.n_neighbors) if graph is None else None
@@ -195,17 +198,18 @@ class AltOpt(Answers, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             codes=codes,
             n_classes=len(self.classes_),
             dtype=dtype,
-            restart=self.restart,
+            restart=self.restart_,
             n_diffusion=self.n_diffusion,
             seed=self.seed_,
             eager=MOST if self.cross_fit and n * len(self.classes_) < LARGE else EAGER,  # read for every fold
         )
         judges = self._read_validation(validation)
-        self.plan_ = self.usual_plan(n, X.shape[1], int(self.labelled_.sum()))
+        self.plan_ = self.usual_plan(n, X.shape[1], n_labels)
         with threads_for(n * min(X.shape[1], 256), with_torch=isinstance(self.plan_.encoder, TORCH)):
             judge = self._judge(material) if self.cross_fit and self.plan_.linear else None
             self._choose(judge)
             material.let_go(self.plan_)
+            self.plan_ = material.settled(self.plan_)
             self.inputs_ = material.inputs(self.plan_)[0]
             problem = material.problem(self.plan_, validation=judges)
             self.Y_ = problem.Y
@@ -324,7 +328,7 @@ class AltOpt(Answers, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         n_new = X.shape[0]
         grown = extension.grown(self.graph_, n_new, ends)
         A_tilde = NormalizedAdjacency(grown.adjacency, self.self_loops)
-        new = extension.new_nodes(grown, A_tilde, X, self.restart, self.n_diffusion)
+        new = extension.new_nodes(grown, A_tilde, X, self.restart_, self.n_diffusion)
         rows = self.inputs_.rows(self.inputs_.extend(new))
         P = np.concatenate([self.encoder_output_, self.encoder_.predict(rows)])
         labelled = np.concatenate([self.labelled_, np.zeros(n_new, dtype=bool)])
@@ -346,7 +350,7 @@ class AltOpt(Answers, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         degrees = np.bincount(rows, minlength=n_new)[rows] * np.maximum(self.graph_.degrees[known], 1.0)
         ties = sp.csr_array((1.0 / np.sqrt(degrees), (rows, known)), shape=(n_new, n + n_new))
         edges = sp.csr_array((np.ones(len(rows)), (rows, known)), shape=ties.shape)
-        new = NewNodes(X, ties, edges, edges, self.restart, self.n_diffusion)
+        new = NewNodes(X, ties, edges, edges, self.restart_, self.n_diffusion)
         P = self.encoder_.predict(self.inputs_.rows(self.inputs_.extend(new)))
         weight = self.plan_.feature_weight
         F = (weight * P + ties[:, :n] @ self.scores_) / (weight + 1.0)
@@ -440,7 +444,7 @@ class AltOpt(Answers, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 raise InputError(f"{name} must be {least:g} or more, but is {getattr(self, name)!r}.")
         if not self.temperature > 0:
             raise InputError(f"temperature must be above 0, but is {self.temperature!r}.")
-        if not 0 < self.restart <= 1:
+        if self.restart is not None and not 0 < self.restart <= 1:
             raise InputError(f"restart must lie in (0, 1], but is {self.restart!r}; 1 means no diffusion.")
         if self.n_rounds != "full" and not (
             isinstance(self.n_rounds, (int, np.integer)) and self.n_rounds >= 0

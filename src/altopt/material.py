@@ -1,12 +1,13 @@
 """What a fit works on, whatever the plan: graph, features and labels, checked; encoder inputs made once."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from altopt.alternate import Problem
 from altopt.arrays import Array
+from altopt.encoders import LinearEncoder
 from altopt.graph import Graph
 from altopt.inputs import EAGER, Inputs, Prepared, encoder_rows
 from altopt.operator import NormalizedAdjacency
@@ -48,6 +49,12 @@ class Material:
     def let_go(self, plan: Plan) -> None:
         """Keep this plan's inputs only."""
         self._made = {inputs: made for inputs, made in self._made.items() if inputs == plan.inputs}
+
+    def settled(self, plan: Plan) -> Plan:
+        """The plan with what its inputs decide."""
+        if not isinstance(plan.encoder, LinearEncoder):
+            return plan
+        return replace(plan, encoder=plan.encoder.suited(self.inputs(plan)[1]))
 
     def problem(
         self, plan: Plan, labelled: Array | None = None, validation: tuple[Array, Array] | None = None

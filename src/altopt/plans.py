@@ -25,6 +25,7 @@ LEAST_FOREST, MOST_FOREST = 200, 10_000  # labels from and up to which a forest 
 MOST = 40_000_000  # numbers in the encoder's inputs up to which hops are read beside the diffused features
 HALF = 100_000_000  # and from which these are kept in float16
 DIRECTIONS_A_LABEL, LEAST_DIRECTIONS = 2, 16  # of each hop that the encoder reads
+RESTART, RESTART_FEW, FEW = 0.2, 0.1, 30  # of the diffusion, and with fewer labels than that
 
 TIES, SURROUNDINGS = "ties", "ties and surroundings"
 
@@ -91,6 +92,11 @@ def usual_inputs(n_nodes: int, n_features: int, n_labels: int | None = None) -> 
     return replace(diffused, storage="float16") if many else diffused
 
 
+def usual_restart(n_labels: int) -> float:
+    """With a handful of labels little tells features apart, and what neighbours share counts for more."""
+    return RESTART if n_labels >= FEW else RESTART_FEW
+
+
 def rivals(usual: Plan, graph: Graph, n_labels: int) -> list[Plan]:
     """Plans that differ from the usual one where graphs differ.
 
@@ -100,8 +106,8 @@ def rivals(usual: Plan, graph: Graph, n_labels: int) -> list[Plan]:
     """
     found = []
     if isinstance(usual.encoder, LinearEncoder):
-        for word, factor in (("tighter", 0.2), ("freer", 4.0)):
-            encoder = replace(usual.encoder, C=factor * usual.encoder.C)
+        for word, factor in (("tighter", 0.4), ("freer", 3.0)):
+            encoder = replace(usual.encoder, freedom=factor * usual.encoder.freedom)
             found.append(replace(usual, name=word, encoder=encoder))
     if graph.n_nodes * min(n_labels, 2000) <= MOST_KERNEL:
         direction: Direction = "both" if graph.directed_adjacency is None else "out"

@@ -180,7 +180,7 @@ def digest(path: Path) -> str:
 
 ARRAYS = ("scores_", "encoder_output_", "confidence_", "reached_", "labelled_", "Y_")
 OPTIONAL = ("start_", "featureless_")  # arrays that some models have
-PLAIN = ("seed_", "temperature_", "choice_", "outcome_", "trace_", "n_iter_", "n_features_in_")
+PLAIN = ("seed_", "restart_", "temperature_", "choice_", "outcome_", "trace_", "n_iter_", "n_features_in_")
 
 
 def save(model: Any, path: Path) -> None:

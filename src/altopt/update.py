@@ -171,7 +171,7 @@ class Work:
         model, live, n = self.model, self.live, self.n_before
         nodes = np.arange(n, live.n_nodes)
         edges = (ties_of(live, nodes), *edges_of(live, self.directed, nodes))
-        Z = self.inputs.extend(NewNodes(self.asked.X, *edges, model.restart, model.n_diffusion))
+        Z = self.inputs.extend(NewNodes(self.asked.X, *edges, model.restart_, model.n_diffusion))
         P = model.encoder_.predict(self.inputs.rows(Z)).astype(self.P.dtype)
         loop = live.coupling if live.self_loops else 0.0
         F = live.lambda1 * P / (live.coupling + live.lambda1 - loop)
@@ -196,7 +196,7 @@ class Work:
         """Encoder inputs of these nodes over the edges as they are now, all others' held; then P, and its pull."""
         model, live = self.model, self.live
         edges = edges_of(live, self.directed, nodes)
-        now = (ties_of(live, nodes), ties_before, *edges, model.restart, model.n_diffusion)
+        now = (ties_of(live, nodes), ties_before, *edges, model.restart_, model.n_diffusion)
         Z = self.inputs.renewed(ChangedNodes(nodes, *now))
         P = model.encoder_.predict(self.inputs.rows(Z)).astype(self.P.dtype)
         self.push_.add(nodes, live.lambda1 * (P.astype(np.float64) - self.P[nodes]))

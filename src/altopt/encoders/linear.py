@@ -1,6 +1,6 @@
 """Softmax regression by L-BFGS: the encoder that is trained in a blink."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,22 +10,35 @@ from scipy.optimize import minimize
 from altopt.arrays import Array, room, row_blocks, working_dtype
 from altopt.kernels.choose import soften, softmax_regression
 
+SAMPLE = 1000  # rows that tell how many directions all fill
+USUAL_C, USUAL_DIRECTIONS = 20.0, 35.0  # this C for inputs that fill so many
+STEEPNESS, MOST_C = 1.5, 40.0
+
 
 @dataclass(frozen=True)
 class LinearEncoder:
     """P = softmax(sharpness * (X W + b)), with W, b minimising sum_i w_i CE(targets_i, X_i W + b) + ||W||^2 / 2C.
+
+    Where the rows fill many directions alike, almost any pseudo label can be learned by heart, right or wrong; where
+    a few directions hold nearly all, W must be large to use the others. So C, where it is not given, falls with the
+    number of directions that the rows fill. `freedom` multiplies C.
 
     Regularised weights make logits shy; `sharpness` makes up for it where P enters the feature view. An epoch
     is one L-BFGS iteration; training goes on from where the last round left W and b, and ends early when an
     iteration lowers the loss by less than `tolerance` of it.
     """
 
-    C: float = 10.0
+    C: float | None = None
     sharpness: float = 2.0
     tolerance: float = 1e-4
+    freedom: float = 1.0
 
     def begin(self, n_features: int, n_classes: int, seed: int) -> "LinearLearner":
         return LinearLearner(self, n_features, n_classes)
+
+    def suited(self, rows: Any) -> "LinearEncoder":
+        """The same with C for these rows, where it is not given."""
+        return self if self.C is not None else replace(self, C=C_for(rows))
 
 
 class LinearLearner:
@@ -38,12 +51,13 @@ class LinearLearner:
         X = sp.csr_array(X) if sp.issparse(X) else np.ascontiguousarray(X)
         weighted = np.ascontiguousarray(targets * weights[:, None], dtype=np.float32)
         size, by_class = self.W.size, self.W.T.shape  # a class's weights side by side
+        C = (self.settings.C or C_for(X)) * self.settings.freedom
 
         def loss(flat: Array) -> tuple[float, Array]:
             W, b = flat[:size].reshape(by_class), flat[size:]
             value, slope_W, slope_b = softmax_regression(X, W, b, weighted)
-            total = value + float(np.sum(W * W)) / (2 * self.settings.C)
-            return total, np.concatenate([(slope_W + W / self.settings.C).ravel(), slope_b])
+            total = value + float(np.sum(W * W)) / (2 * C)
+            return total, np.concatenate([(slope_W + W / C).ravel(), slope_b])
 
         start = np.concatenate([self.W.T.ravel(), self.b])
         options = {"maxiter": n_epochs, "maxcor": 10, "ftol": self.settings.tolerance}
@@ -64,3 +78,22 @@ class LinearLearner:
 
     def restore(self, state: dict[str, Array]) -> None:
         self.W, self.b = state["W"].copy(), state["b"].copy()
+
+
+def C_for(rows: Any) -> float:
+    """The C that suits inputs which fill as many directions as these."""
+    return float(min(MOST_C, USUAL_C * (USUAL_DIRECTIONS / directions_filled(rows)) ** STEEPNESS))
+
+
+def directions_filled(rows: Any) -> float:
+    """(sum of e)^2 / sum of e^2 over the eigenvalues e of the rows' second moments, from a sample of rows.
+
+    The sum is a row's mean squared length, the sum of squares the mean squared product of two different rows.
+    """
+    n = rows.shape[0]
+    some = rows[np.linspace(0, n - 1, min(n, SAMPLE)).astype(np.int64)]
+    products = np.asarray((some @ some.T).toarray() if sp.issparse(some) else some @ some.T, dtype=np.float64)
+    lengths = np.diag(products)
+    pairs = len(lengths) * (len(lengths) - 1)
+    squares = max(float(np.sum(products**2) - np.sum(lengths**2)), 0.0) / max(pairs, 1)
+    return float(np.mean(lengths) ** 2 / squares) if squares > 0 else USUAL_DIRECTIONS

@@ -55,6 +55,7 @@ def fixed_recipe(seed: int) -> AltOpt:
     return AltOpt(
         feature_weight=0.3,
         label_weight=1.0,
+        restart=0.1,
         temperature=0.2,
         inputs=ReducedInputs(root=False),
         encoder=AveragedEncoder(LinearEncoder(C=5.0)),
