@@ -1,6 +1,7 @@
 """Labels held back: exact for F, honest for the encoder, and what follows from it."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -11,7 +12,8 @@ from altopt import AltOpt, InputError, crossfit
 from altopt.alternate import Schedule, Solvers
 from altopt.arrays import certainty
 from altopt.calibration import USUAL, Tempered, calibration_error, matched_temperature
-from altopt.choice import choose
+from altopt.choice import Choice, choose
+from altopt.crossfit import with_own_label as own_label
 from altopt.datasets import communities
 from altopt.encoders import LinearEncoder
 from altopt.graph import Graph
@@ -27,7 +29,7 @@ from altopt.leave_one_out import (
 )
 from altopt.material import Material
 from altopt.operator import NormalizedAdjacency
-from altopt.plans import Plan, rivals, usual_inputs
+from altopt.plans import Plan, other_weights, rivals, usual_inputs
 from altopt.selection import EveryoneWeighted
 from altopt.solvers import ChebyshevSteps, Direct
 from altopt.views import GraphView, NoGraphView, SquaredLaplacianView
@@ -100,10 +102,77 @@ def test_what_is_said_of_a_node_does_not_depend_on_its_label(data, monkeypatch):
         material, plan = material_of(data, given), plan_of()
         nodes = np.flatnonzero(material.labelled)
         g = crossfit.influence(material, plan, nodes, np.ones(len(nodes), dtype=bool))
-        held = crossfit.cross_fit(material, plan, nodes, solvers, rule, Schedule(20, 2, 20, 0), g)
-        found.append((held.by_fold[nodes == node], held.by_one[nodes == node]))
+        folds = list(crossfit.cross_fit(material, plan, nodes, solvers, rule, Schedule(20, 2, 20, 0)))
+        by_fold = crossfit.together(folds, lambda fold: fold.F)
+        own = crossfit.together(folds, partial(own_label, material, plan, judged=nodes, solvers=solvers))
+        by_one = without_own_label(own, material.Y(nodes), g, plan.label_weight)
+        found.append((by_fold[nodes == node], by_one[nodes == node]))
     assert_allclose(found[0][0], found[1][0], atol=1e-10)
     assert_allclose(found[0][1], found[1][1], atol=1e-8)
+
+
+def test_other_weights_are_judged_with_the_same_P(data):
+    material, plan = material_of(data), plan_of()
+    nodes = np.flatnonzero(material.labelled)
+    exact = Solvers(Direct(), Direct())
+    fold = next(crossfit.cross_fit(material, plan, nodes, exact, EveryoneWeighted(), Schedule(20, 2, 20, 0)))
+    again = crossfit.weighed_anew(material, plan, fold, nodes, exact)
+    assert_allclose(again.F, fold.F, atol=1e-8)
+    for other in other_weights(plan):
+        L = np.eye(N) - material.A_tilde.as_dense()
+        H = other.feature_weight * np.eye(N) + L + other.label_weight * np.diag(fold.shown.astype(float))
+        right = other.feature_weight * fold.P
+        right[fold.shown] += other.label_weight * material.Y(fold.shown)
+        found = crossfit.weighed_anew(material, other, fold, nodes, exact)
+        assert_allclose(found.F, np.linalg.solve(H, right)[nodes[fold.here]], atol=1e-8)
+        assert found.P is fold.P
+
+
+def test_weights_differ_one_at_a_time_and_only_where_the_graph_counts():
+    plan = plan_of()
+    made = {(other.feature_weight / 0.7, other.label_weight / 1.5) for other in other_weights(plan)}
+    assert made == {(0.25, 1.0), (4.0, 1.0), (1.0, 0.25), (1.0, 4.0)}
+    assert all(other.weighs == plan.name and other.name != plan.name for other in other_weights(plan))
+    assert other_weights(plan_of(NoGraphView)) == []
+
+
+def test_the_weights_chosen_are_the_weights_fitted(data, monkeypatch):
+    made, y = data
+    named = AltOpt(feature_weight=2.0, random_state=0).fit(made.X, y, graph=made.graph)
+    assert not any("smoother" in entry["plan"] for entry in named.choice_["considered"])
+    monkeypatch.setattr("altopt.choice.VERY_CLEAR", 0.0)  # whoever is ahead
+    monkeypatch.setattr("altopt.choice.MATTERS", 0.0)
+    model = AltOpt(random_state=0).fit(made.X, y, graph=made.graph)
+    ahead = min(model.choice_["considered"], key=lambda entry: entry["error"])
+    assert model.choice_["plan"] == model.plan_.name == ahead["plan"]
+    assert model.plan_.weighs, "no plan with other weights is ahead on this graph: choose another seed"
+    assert (model.plan_.feature_weight, model.plan_.label_weight) != (2.0, 2.0)
+    A_tilde = NormalizedAdjacency(model.graph_.adjacency).as_dense()
+    lambda1, lambda2 = model.plan_.feature_weight, model.plan_.label_weight
+    H = (1 + lambda1) * np.eye(N) - A_tilde + lambda2 * np.diag(model.labelled_.astype(float))
+    right = lambda1 * model.encoder_output_
+    right[model.labelled_] += lambda2 * model.Y_
+    assert_allclose(model.scores_, np.linalg.solve(H, right), atol=1e-4)
+    assert np.isfinite(model.leave_one_out_.accuracy)
+
+
+def test_a_choice_after_a_choice():
+    usual, other = plan_of(), replace(plan_of(), name="other")
+    first = choose(usual, [other], np.array([0, 1]), lambda plan: np.eye(2))
+    none = Choice(usual, [], "All parts were given.")
+    assert first.then(none) is first
+    later = choose(usual, other_weights(usual), np.array([0, 1]), lambda plan: np.eye(2))
+    both = first.then(later)
+    assert both.plan is usual
+    assert [entry.plan for entry in both.considered] == [
+        "usual",
+        "other",
+        *(p.name for p in other_weights(usual)),
+    ]
+    won = first.then(Choice(other, later.considered, "It won."))
+    assert won.plan is other
+    assert won.reason.endswith("It won.")
+    assert won.reason.startswith(first.reason)
 
 
 def test_folds_share_out_every_class(data):
@@ -334,9 +403,10 @@ def test_large_graphs_hold_labels_back_before_the_fit(data, monkeypatch):
     made, y = data
     whole = AltOpt(random_state=0, n_rounds=0).fit(made.X, y, graph=made.graph)
     order = []
-    before, after = Judge.held_out, AltOpt._alternate
+    before, after = Judge.by_fold, AltOpt._alternate
     monkeypatch.setattr("altopt.judging.LARGE", 1)
-    monkeypatch.setattr(Judge, "held_out", lambda self, plan: order.append("held") or before(self, plan))
+    monkeypatch.setattr("altopt.judging.KEPT", 1)
+    monkeypatch.setattr(Judge, "by_fold", lambda self, plan: order.append("held") or before(self, plan))
     monkeypatch.setattr(AltOpt, "_alternate", lambda self, *rest: order.append("fit") or after(self, *rest))
     large = AltOpt(random_state=0, n_rounds=0).fit(made.X, y, graph=made.graph)
     assert order[:2] == ["held", "fit"]

@@ -95,6 +95,7 @@ class State:
     trace: list[Round] = field(default_factory=list)
     best: Best | None = None
     began: Array | None = None
+    sizes: Array | None = None  # of the classes, where pseudo labels keep to them
 
 
 @dataclass(frozen=True)
@@ -131,7 +132,8 @@ def alternate(
         give_back()
         state.began = state.start if solvers.fixed_steps else None
         solution = (solvers.last if last else solvers.rounds).solve(objective, state.start)
-        reading = pseudo_labels.read(solution.F)
+        reading = pseudo_labels.read(solution.F, state.sizes)
+        state.sizes = reading.sizes
         changed = float(np.mean(reading.label != state.label))
         settled = schedule.settled is not None and state.n_done > 0 and changed <= schedule.settled
         if settled and not last and solvers.last is not solvers.rounds:

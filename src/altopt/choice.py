@@ -1,7 +1,7 @@
 """Which plan to take, from the training labels alone: a rival must win clearly, else the usual one stays."""
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -34,6 +34,15 @@ class Choice:
     plan: Plan
     considered: list[Considered]
     reason: str
+
+    def then(self, later: "Choice") -> "Choice":
+        """This choice and one made after it, among plans that go on from the one taken."""
+        if not later.considered:
+            return self
+        considered = [*self.considered, *later.considered[1:]]  # the first is the one taken before
+        if later.plan is self.plan:
+            return replace(self, considered=considered)
+        return Choice(later.plan, considered, f"{self.reason} Then {later.reason}")
 
     def record(self) -> dict[str, Any]:
         rows = [asdict(entry) for entry in self.considered]

@@ -3,6 +3,10 @@
 A class whose features are wide or whose region is badly labelled gets too many nodes or too few. Read as probabilities
 F says how many there should be: expectation and maximisation over the shares of classes, held back towards the sizes
 that F's largest entries give. Labels do not tell: they are often balanced by design.
+
+This is asked once, of the first F, whose encoder has learned from the given labels alone. A later F knows the sizes
+that its pseudo labels kept to; asked again it would take what it was told for evidence, and large classes would
+swallow small ones.
 """
 
 import numpy as np
@@ -10,40 +14,73 @@ import numpy as np
 from altopt.arrays import Array, shares, softmax
 
 ENOUGH = 5000  # nodes that tell the sizes
-MANY = 10  # labels a class from which F's probabilities are trusted as far as ever
-STRENGTH = 0.3  # what the sizes by largest entries count then, against all nodes' probabilities
-N_UPDATES, N_MATCHES = 20, 40
-MOST = 4.0  # the largest factor; the smallest is one over it
+MANY = 10  # labels a class from which the sizes are trusted entirely
+STRENGTH = 0.3  # what the sizes by largest entries count, against all nodes' probabilities
+SURE = 0.85  # mean largest probability from which rows are read as they come
+N_UPDATES, N_MATCHES, N_HALVINGS = 20, 40, 12
+MOST = 1.6  # the largest factor; the smallest is one over it
 
 
-def strength_for(n_labels: int, n_classes: int) -> float:
-    """How much the sizes by largest entries count: with few labels nearly alone."""
-    return STRENGTH * max(1.0, MANY * n_classes / n_labels) ** 2
+def trust_for(n_labels: int, n_classes: int) -> float:
+    """How much the sizes by the first F count against those of the largest entries now: with few labels little."""
+    return float(min(1.0, n_labels / (MANY * n_classes)) ** 2)
 
 
-def size_factors(F: Array, temperature: float, strength: float) -> Array:
-    """For each class what to multiply its column of F by, so that its size is the likeliest one."""
-    n_classes = F.shape[1]
+def likely_sizes(F: Array, temperature: float, of_labels: Array) -> Array:
+    """The share of the nodes that each class has, by an F made from labels that have the classes in these shares."""
+    told = those_that_tell(F)
+    if not len(told):
+        return np.full(F.shape[1], 1.0 / F.shape[1])
+    return likeliest_sizes(told, sharp_enough(told, temperature), STRENGTH, of_labels)
+
+
+def size_factors(F: Array, sizes: Array, trust: float) -> Array:
+    """For each class what to multiply its column of F by, so that it has its size, as far as that is trusted."""
+    told = those_that_tell(F)
+    if not len(told):
+        return np.ones(F.shape[1], dtype=F.dtype)
+    wanted = trust * sizes + (1.0 - trust) * sizes_of(told)
+    return matched(told, wanted).astype(F.dtype)
+
+
+def those_that_tell(F: Array) -> Array:
+    """Shares of some rows, without those that know nothing."""
     some = F if len(F) <= ENOUGH else F[np.linspace(0, len(F) - 1, ENOUGH).astype(np.int64)]
     told = shares(some)
-    told = told[told.max(axis=1) > 1.001 / n_classes]  # the others know nothing
-    if not len(told):
-        return np.ones(n_classes, dtype=F.dtype)
-    return matched(told, likeliest_sizes(told, temperature, strength)).astype(F.dtype)
+    return told[told.max(axis=1) > 1.001 / F.shape[1]]
 
 
-def likeliest_sizes(told: Array, temperature: float, strength: float) -> Array:
+def likeliest_sizes(told: Array, temperature: float, strength: float, of_labels: Array) -> Array:
     """Shares of the classes under which rows read as softmax(told / temperature) are likeliest.
 
-    Those probabilities count as made under classes of equal size, as pseudo labels are weighted.
+    Those probabilities count as made where classes have the shares that they have among the labels.
     """
-    S = softmax(told, temperature)
+    S = softmax(told, temperature) / np.maximum(of_labels, 1e-6)
     sizes = first = sizes_of(told)
     for _ in range(N_UPDATES):
         given = S * np.maximum(sizes, 1e-6)
         sizes = np.mean(given / given.sum(axis=1, keepdims=True), axis=0)
         sizes = (sizes + strength * first) / (1 + strength)
     return np.asarray(sizes)
+
+
+def sharp_enough(told: Array, temperature: float) -> float:
+    """The temperature, or a lower one under which rows are SURE on average.
+
+    Of rows that tell little the likeliest sizes are extreme, one class with nearly all. Sharper rows keep to the sizes
+    of their largest entries.
+    """
+
+    def sure(T: float) -> bool:
+        return bool(softmax(told, T).max(axis=1).mean() >= SURE)
+
+    if sure(temperature):
+        return temperature
+    low, high = temperature / 100, temperature
+    for _ in range(N_HALVINGS):
+        middle = float(np.sqrt(low * high))
+        low, high = (middle, high) if sure(middle) else (low, middle)
+    return low
 
 
 def matched(told: Array, sizes: Array) -> Array:

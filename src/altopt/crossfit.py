@@ -1,5 +1,6 @@
 """The loop run without a fold of the labels, for each fold: what a plan says of nodes whose label it never saw."""
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -7,7 +8,7 @@ import numpy as np
 from altopt.alternate import Schedule, Solvers, alternate, warm_up
 from altopt.arrays import Array
 from altopt.kernels.choose import give_back
-from altopt.leave_one_out import first_terms, own_influence, without_own_label
+from altopt.leave_one_out import first_terms, own_influence
 from altopt.material import Material
 from altopt.plans import Plan
 from altopt.selection import EveryoneWeighted, PseudoLabels
@@ -19,11 +20,13 @@ LOOSE_LIMIT = 1500  # and its pseudo labels
 
 
 @dataclass(frozen=True)
-class HeldOut:
-    """F of judged nodes without their label: by leaving out the fold, and by taking out the label alone."""
+class Fold:
+    """What a fit without some of the labels says: F of the nodes whose labels these are, P of all."""
 
-    by_fold: Array  # from fits without the fold's labels
-    by_one: Array  # from all labels but the own, with P from an encoder that never saw the fold
+    here: Array  # bool, of the judged nodes: those of the fold
+    shown: Array  # bool, of all nodes: the labels it had
+    F: Array
+    P: Array
 
 
 def folds_of(codes: Array, seed: int, n_folds: int = N_FOLDS) -> Array:
@@ -45,24 +48,18 @@ def cross_fit(
     solvers: Solvers,
     rule: PseudoLabels,
     schedule: Schedule,
-    g: Array,
     n_folds: int = N_FOLDS,
-) -> HeldOut:
-    """F of each judged node without its label, after a loose fit without its fold; `g` is their own influence."""
+) -> Iterator[Fold]:
+    """A loose fit without each fold of the labels, one after the other."""
     plan = material.settled(plan)
-    fold = folds_of(material.codes, material.seed, n_folds)
+    number = folds_of(material.codes, material.seed, n_folds)
     loose = replace(schedule, n_rounds=min(plan.rounds(schedule.n_rounds), LOOSE_ROUNDS))
     if isinstance(rule, EveryoneWeighted):
         rule = replace(rule, limit=LOOSE_LIMIT)
-    by_fold = np.zeros((len(judged), material.n_classes), dtype=material.dtype)
-    with_own = np.zeros_like(by_fold)
-    for k in np.unique(fold[judged]):
-        here = fold[judged] == k
-        by_fold[here], with_own[here] = without_fold(
-            material, plan, material.labelled & (fold != k), judged[here], solvers, rule, loose
-        )
+    for k in np.unique(number[judged]):
+        here, shown = number[judged] == k, material.labelled & (number != k)
+        yield Fold(here, shown, *without_fold(material, plan, shown, judged[here], solvers, rule, loose))
         give_back()
-    return HeldOut(by_fold, without_own_label(with_own, material.Y(judged), g, plan.label_weight))
 
 
 def without_fold(
@@ -74,16 +71,33 @@ def without_fold(
     rule: PseudoLabels,
     loose: Schedule,
 ) -> tuple[Array, Array]:
-    """F of the judged nodes after a fit on the labels shown, and solved for with all labels but the same P."""
+    """F of the judged nodes after a fit on the labels shown, and P of all nodes."""
     problem = material.problem(plan, shown)
     learner = plan.encoder.begin(problem.rows.shape[1], material.n_classes, material.seed)
     state = warm_up(problem, learner, loose)
     found = alternate(problem, state, Solvers(solvers.rounds, solvers.rounds), rule, loose)
-    F, P = found.F, found.P
-    del problem, learner, state, found  # on large graphs each holds as much as F
-    by_fold = F[judged]
-    all_labels = material.problem(plan).objective(P, np.ones(len(P)))
-    return by_fold, solvers.last.solve(all_labels, F).F[judged]
+    return found.F[judged], found.P
+
+
+def together(folds: list[Fold], rows: Callable[[Fold], Array]) -> Array:
+    """One array for all judged nodes out of each fold's rows."""
+    parts = [rows(fold) for fold in folds]
+    whole = np.zeros((len(folds[0].here), parts[0].shape[1]), dtype=parts[0].dtype)
+    for fold, part in zip(folds, parts):
+        whole[fold.here] = part
+    return whole
+
+
+def weighed_anew(material: Material, plan: Plan, fold: Fold, judged: Array, solvers: Solvers) -> Fold:
+    """The fold under the plan's weights: P stays what it was, so that one solve is all it takes."""
+    objective = material.problem(plan, fold.shown).objective(fold.P, np.ones(len(fold.P)))
+    return replace(fold, F=solvers.rounds.solve(objective, fold.P).F[judged[fold.here]])
+
+
+def with_own_label(material: Material, plan: Plan, fold: Fold, judged: Array, solvers: Solvers) -> Array:
+    """F of the fold's nodes from all labels, with P from an encoder that never saw theirs."""
+    objective = material.problem(plan).objective(fold.P, np.ones(len(fold.P)))
+    return np.asarray(solvers.last.solve(objective, fold.P).F[judged[fold.here]])
 
 
 def influence(material: Material, plan: Plan, nodes: Array, exact: Array) -> Array:

@@ -1,6 +1,7 @@
 """AltOpt: the parts assembled into one estimator with scikit-learn's face."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -14,7 +15,7 @@ from altopt.alternate import Problem, Round, Schedule, Solvers, State, alternate
 from altopt.answers import Answers
 from altopt.arrays import Array, certainty, working_dtype
 from altopt.calibration import Tempered
-from altopt.class_sizes import strength_for
+from altopt.class_sizes import trust_for
 from altopt.door import UNKNOWN, read_X, read_y, require_finite
 from altopt.encoders import AttentionEncoder, Encoder, LinearEncoder, MLPEncoder, TabularEncoder
 from altopt.errors import InputError
@@ -27,7 +28,7 @@ from altopt.material import Material
 from altopt.neighbours import Neighbours
 from altopt.operator import NormalizedAdjacency
 from altopt.paper import Variant, paper_settings
-from altopt.plans import MOST, Plan, rivals, usual_inputs, usual_restart, without_graph
+from altopt.plans import MOST, USUAL_WEIGHT, Plan, rivals, usual_inputs, usual_restart, without_graph
 from altopt.selection import CertainEnough, EveryoneWeighted, NoPseudoLabels, PseudoLabels, SurestPerClass
 from altopt.solvers import ChebyshevSteps, ConjugateGradient, JacobiSteps, Solver
 from altopt.threads import threads_for
@@ -50,7 +51,8 @@ class AltOpt(Answers, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
-    feature_weight, label_weight : the weights lambda1 and lambda2; the graph's weight is 1.
+    feature_weight, label_weight : the weights lambda1 and lambda2; the graph's weight is 1. Default 2 each, unless
+        held-out labels ask for another.
     restart : weight of a node's own features in the diffusion that feeds the encoder; 1 means no diffusion. Default
         0.2, with fewer than 30 labels 0.1.
     n_diffusion : steps of that diffusion.
@@ -87,8 +89,8 @@ class AltOpt(Answers, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def __init__(
         self,
         *,
-        feature_weight: float = 2.0,
-        label_weight: float = 2.0,
+        feature_weight: float | None = None,
+        label_weight: float | None = None,
         restart: float | None = None,
         n_diffusion: int = 10,
         temperature: float = 0.2,
@@ -245,8 +247,7 @@ class AltOpt(Answers, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             if on_round is not None:
                 on_round(state.n_done, schedule.n_rounds, state.trace[-1])
 
-        strength = strength_for(int(self.labelled_.sum()), len(self.classes_))
-        rule = self._pseudo_labels(strength)
+        rule = self._pseudo_labels(in_sizes=True)
         outcome = alternate(problem, state, self._solvers(), rule, schedule, after_round)
         self.scores_, self.encoder_output_, self.encoder_ = outcome.F, outcome.P, outcome.learner
         self.trace_, self.outcome_ = as_dicts(outcome.trace), outcome.reason
@@ -267,9 +268,9 @@ class AltOpt(Answers, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return
         free = self.encoder is None and self.inputs is None
         alone = without_graph(self.plan_) if free and self.graph_view is None else None
-        choice = judge.choose(
-            self.plan_, rivals(self.plan_, self.graph_, len(judge.nodes)) if free else [], alone
-        )
+        others = rivals(self.plan_, self.graph_, len(judge.nodes)) if free else []
+        weigh = self.feature_weight is None and self.label_weight is None
+        choice = judge.choose(self.plan_, others, alone, weigh)
         self.plan_, self.choice_ = choice.plan, choice.record()
 
     def _judge_fit(self, judge: Judge | None) -> None:
@@ -383,8 +384,8 @@ class AltOpt(Answers, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             "usual",
             self.inputs or usual_inputs(n_nodes, n_features, n_labels),
             self._encoder(),
-            self.feature_weight,
-            self.label_weight,
+            USUAL_WEIGHT if self.feature_weight is None else self.feature_weight,
+            USUAL_WEIGHT if self.label_weight is None else self.label_weight,
             self.feature_view or FeatureView,
             self.graph_view or GraphView,
             self.label_view or LabelView,
@@ -397,7 +398,7 @@ class AltOpt(Answers, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         views = (self.feature_view, self.graph_view, self.label_view)
         if not all(getattr(view, "quadratic", True) for view in views):
             return Solvers(JacobiSteps(n_steps=20), JacobiSteps(n_steps=200), fixed_steps=True)
-        if self.feature_weight > 0 and self.feature_view in (None, FeatureView):
+        if self.feature_weight != 0 and self.feature_view in (None, FeatureView):
             return Solvers(ChebyshevSteps(rtol=ROUGH), ChebyshevSteps(rtol=FINE))
         return Solvers(ConjugateGradient(rtol=ROUGH), ConjugateGradient(rtol=FINE))
 
@@ -411,14 +412,17 @@ class AltOpt(Answers, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """How F is read to the user: as held-out labels ask for, else as the loop reads it."""
         return self._pseudo_labels() if self.temperature_ is None else Tempered(self.temperature_)
 
-    def _pseudo_labels(self, strength: float | None = None) -> PseudoLabels:
-        """The rule that makes pseudo labels out of F; with `strength`, which the fit has and judging does without, in
-        the sizes of the classes."""
+    def _pseudo_labels(self, in_sizes: bool = False) -> PseudoLabels:
+        """The rule that makes pseudo labels out of F; `in_sizes` of the classes for the fit, not where it is judged."""
         rule: PseudoLabels
         if self.feature_view is SoftmaxFeatureView:
             rule = CertainEnough(self.min_confidence)
         elif self.n_pseudo is None:
-            rule = EveryoneWeighted(self.temperature, self.min_confidence, strength=strength)
+            rule = EveryoneWeighted(self.temperature, self.min_confidence)
+            if in_sizes:
+                of_labels = self.Y_.mean(axis=0)
+                trust = trust_for(len(self.Y_), len(of_labels))
+                rule = replace(rule, trust=trust, of_labels=tuple(of_labels.tolist()))
         else:
             rule = SurestPerClass(self.n_pseudo, self.temperature, self.min_confidence)
         return NoPseudoLabels(rule) if self.n_pseudo == 0 else rule
@@ -440,8 +444,9 @@ class AltOpt(Answers, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _check_settings(self) -> None:
         for name, least in (("feature_weight", 0.0), ("label_weight", 0.0), ("min_confidence", 0.0)):
-            if not getattr(self, name) >= least:
-                raise InputError(f"{name} must be {least:g} or more, but is {getattr(self, name)!r}.")
+            value = getattr(self, name)
+            if value is not None and not value >= least:
+                raise InputError(f"{name} must be {least:g} or more, but is {value!r}.")
         if not self.temperature > 0:
             raise InputError(f"temperature must be above 0, but is {self.temperature!r}.")
         if self.restart is not None and not 0 < self.restart <= 1:

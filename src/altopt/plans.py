@@ -25,7 +25,15 @@ LEAST_FOREST, MOST_FOREST = 200, 10_000  # labels from and up to which a forest 
 MOST = 40_000_000  # numbers in the encoder's inputs up to which hops are read beside the diffused features
 HALF = 100_000_000  # and from which these are kept in float16
 DIRECTIONS_A_LABEL, LEAST_DIRECTIONS = 2, 16  # of each hop that the encoder reads
+USUAL_WEIGHT = 2.0  # lambda1 and lambda2
 RESTART, RESTART_FEW, FEW = 0.2, 0.1, 30  # of the diffusion, and with fewer labels than that
+
+WEIGHTS = (
+    ("smoother", "feature_weight", 0.25),
+    ("features first", "feature_weight", 4.0),
+    ("labels loose", "label_weight", 0.25),
+    ("labels firm", "label_weight", 4.0),
+)
 
 TIES, SURROUNDINGS = "ties", "ties and surroundings"
 
@@ -37,13 +45,14 @@ class Plan:
     name: str
     inputs: Inputs
     encoder: Encoder
-    feature_weight: float = 2.0
-    label_weight: float = 2.0
+    feature_weight: float = USUAL_WEIGHT
+    label_weight: float = USUAL_WEIGHT
     feature_view: Any = FeatureView
     graph_view: Any = GraphView
     label_view: Any = LabelView
     n_rounds: int | None = None  # at most so many; None: as many as the fit is asked for
     follows: tuple[str, ...] = ()  # plans one of which must lead, else this one is not worth a look
+    weighs: str = ""  # the plan that this one is with other weights
 
     @property
     def linear(self) -> bool:
@@ -128,6 +137,18 @@ def rivals(usual: Plan, graph: Graph, n_labels: int) -> list[Plan]:
             after = (TIES, SURROUNDINGS)
             found.append(replace(found[-1], name="forest", inputs=near, encoder=forest(), follows=after))
     return found
+
+
+def other_weights(plan: Plan) -> list[Plan]:
+    """The plan with one of its weights a quarter or four times as large, where the graph is looked at."""
+    if plan.graph_view is NoGraphView:
+        return []
+    return [
+        replace(
+            plan, name=f"{plan.name}, {name}", weighs=plan.name, **{weight: factor * getattr(plan, weight)}
+        )
+        for name, weight, factor in WEIGHTS
+    ]
 
 
 def forest() -> TabularEncoder:

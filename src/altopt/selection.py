@@ -6,7 +6,7 @@ from typing import NamedTuple, Protocol, runtime_checkable
 import numpy as np
 
 from altopt.arrays import Array, row_blocks
-from altopt.class_sizes import size_factors
+from altopt.class_sizes import likely_sizes, size_factors
 from altopt.kernels.choose import soften, surest_per_class
 
 
@@ -17,6 +17,7 @@ class Reading(NamedTuple):
     label: Array  # the class of the largest entry
     n_classes: int
     factors: Array | None = None  # of the classes, which F's columns were multiplied by before
+    sizes: Array | None = None  # of the classes, which the factors keep to
 
 
 @runtime_checkable
@@ -26,8 +27,8 @@ class PseudoLabels(Protocol):
     def soften(self, F: Array) -> Array:
         """S: F as distributions over the classes, each row by itself."""
 
-    def read(self, F: Array) -> Reading:
-        """Certainty and class of each row of S, which is not kept."""
+    def read(self, F: Array, sizes: Array | None = None) -> Reading:
+        """Certainty and class of each row of S, which is not kept; `sizes` are those of the reading before."""
 
     def choose(self, reading: Reading, labelled: Array, seed: int) -> tuple[Array, Array]:
         """Unlabelled nodes to train on, and a weight for each."""
@@ -54,7 +55,7 @@ class SurestPerClass:
     def soften(self, F: Array) -> Array:
         return soften(F, self.temperature, of_shares=False).S
 
-    def read(self, F: Array) -> Reading:
+    def read(self, F: Array, sizes: Array | None = None) -> Reading:
         found = soften(F, self.temperature, of_shares=False, keep=False)
         return Reading(found.w, found.label, F.shape[1])
 
@@ -78,30 +79,33 @@ class EveryoneWeighted:
     S = softmax(shares of F / temperature). Above `limit` unlabelled nodes a seeded sample serves: what the
     encoder needs is a spread of nodes, not every one.
 
-    With `strength`, F's columns are multiplied before that, so that as many nodes go to each class as F says there
-    are when it is read as probabilities (`class_sizes`): what an encoder mistakes once it would teach itself in
-    every round.
+    With `trust`, F's columns are multiplied before that, so that each class has about as many nodes as the first F said
+    (`class_sizes`): what an encoder mistakes once it would teach itself in every round.
     """
 
     temperature: float = 0.2
     min_confidence: float = 0.0
     times_labelled: float = 5.0
     limit: int = 6000
-    strength: float | None = None  # of the sizes by largest entries; None: F is taken as it is
+    trust: float | None = None  # in the sizes of classes by the first F; None: F is taken as it is
+    of_labels: tuple[float, ...] = ()  # the classes' shares of the given labels; alike where not said
 
     def soften(self, F: Array) -> Array:
         return soften(F, self.temperature, of_shares=True).S
 
-    def read(self, F: Array) -> Reading:
-        if self.strength is None:
+    def read(self, F: Array, sizes: Array | None = None) -> Reading:
+        if self.trust is None:
             found = soften(F, self.temperature, of_shares=True, keep=False)
             return Reading(found.w, found.label, F.shape[1])
-        factors = size_factors(F, self.temperature, self.strength)
+        if sizes is None:
+            alike = np.full(F.shape[1], 1.0 / F.shape[1])
+            sizes = likely_sizes(F, self.temperature, np.array(self.of_labels) if self.of_labels else alike)
+        factors = size_factors(F, sizes, self.trust)
         w, label = np.empty(len(F)), np.empty(len(F), dtype=np.int32)
         for rows in row_blocks(len(F)):
             found = soften(F[rows] * factors, self.temperature, of_shares=True, keep=False)
             w[rows], label[rows] = found.w, found.label
-        return Reading(w, label, F.shape[1], factors)
+        return Reading(w, label, F.shape[1], factors, sizes)
 
     def choose(self, reading: Reading, labelled: Array, seed: int) -> tuple[Array, Array]:
         nodes = np.flatnonzero(~labelled)
@@ -131,7 +135,7 @@ class CertainEnough:
     def soften(self, F: Array) -> Array:
         return soften(F, 1.0, of_shares=False).S
 
-    def read(self, F: Array) -> Reading:
+    def read(self, F: Array, sizes: Array | None = None) -> Reading:
         found = soften(F, 1.0, of_shares=False, keep=False)
         return Reading(found.w, found.label, F.shape[1])
 
@@ -155,8 +159,8 @@ class NoPseudoLabels:
     def soften(self, F: Array) -> Array:
         return self.rule.soften(F)
 
-    def read(self, F: Array) -> Reading:
-        return self.rule.read(F)
+    def read(self, F: Array, sizes: Array | None = None) -> Reading:
+        return self.rule.read(F, sizes)
 
     def choose(self, reading: Reading, labelled: Array, seed: int) -> tuple[Array, Array]:
         return np.empty(0, dtype=np.int64), np.empty(0)

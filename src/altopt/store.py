@@ -333,6 +333,7 @@ def save_checkpoint(path: Path, mark: str, state: State) -> None:
     """Store the state after a round, so that a broken-off fit can go on."""
     arrays = {name: getattr(state, name) for name in ("F", "P", "w", "start", "label")}
     arrays |= {f"learner.{name}": value for name, value in state.learner.state().items()}
+    arrays |= {} if state.sizes is None else {"sizes": state.sizes}
     head: dict[str, Any] = {"format": FORMAT, "kind": "checkpoint", "version": VERSION, "mark": mark}
     head |= {"n_done": state.n_done, "trace": [asdict(entry) for entry in state.trace]}
     if state.best is not None:
@@ -363,4 +364,5 @@ def load_checkpoint(path: Path, mark: str, learner: Learner) -> State | None:
     learner.restore(with_prefix(arrays, "learner."))
     trace = [Round(**entry) for entry in head["trace"]]
     F, P, w, start, label = (arrays[name] for name in ("F", "P", "w", "start", "label"))
-    return State(head["n_done"], F, P, w, start, label, learner, trace, best)
+    sizes = arrays.get("sizes")
+    return State(head["n_done"], F, P, w, start, label, learner, trace, best, sizes=sizes)
