@@ -76,7 +76,7 @@ def test_scores_solve_the_system_to_a_millionth(model):
     A = model.graph_.adjacency.toarray()
     d = A.sum(axis=1)
     A_tilde = A / np.sqrt(np.outer(np.where(d > 0, d, 1), np.where(d > 0, d, 1)))
-    lambda1, lambda2 = model.feature_weight, model.label_weight
+    lambda1, lambda2 = model.plan_.feature_weight, model.plan_.label_weight
     H = (1 + lambda1) * np.eye(len(A)) + lambda2 * np.diag(model.labelled_) - A_tilde
     MY = np.zeros_like(model.scores_)
     MY[model.labelled_] = model.Y_
@@ -87,7 +87,7 @@ def test_scores_solve_the_system_to_a_millionth(model):
 def test_trace_says_what_each_round_did(model):
     entry = model.trace_[-1]
     assert entry["objective"] == pytest.approx(entry["features"] + entry["graph"] + entry["labels"])
-    assert entry["error_bound"] == pytest.approx(entry["residual"] / model.feature_weight)
+    assert entry["error_bound"] == pytest.approx(entry["residual"] / model.plan_.feature_weight)
     assert all(entry["seconds"] > 0 for entry in model.trace_)
     assert model.outcome_.endswith(".")
 

@@ -65,7 +65,7 @@ def dense_G(model):
     L = np.eye(len(A_tilde)) - A_tilde
     L = {SquaredLaplacianView: L @ L, NoGraphView: 0 * L}.get(model.graph_view, L)
     M = np.diag(model.labelled_.astype(float))
-    return np.linalg.inv(L + model.feature_weight * np.eye(len(L)) + model.label_weight * M)
+    return np.linalg.inv(L + model.plan_.feature_weight * np.eye(len(L)) + model.plan_.label_weight * M)
 
 
 @pytest.mark.parametrize("name", [name for name in MODELS if name not in FIXED_STEPS])
@@ -76,12 +76,12 @@ def test_shares_are_those_of_the_dense_inverse(name):
         explanation = model.explain(node)
         k = list(model.classes_).index(explanation.prediction)
         features = {j: amount for j, amount in explanation.from_features if j is not None}
-        expected = model.feature_weight * G[node] * model.encoder_output_[:, k]
+        expected = model.plan_.feature_weight * G[node] * model.encoder_output_[:, k]
         assert_allclose([features.get(j, 0.0) for j in range(60)], expected, atol=1e-9)
         labels = {j: amount for j, _, amount in explanation.from_labels}
         of_class = np.flatnonzero(model.labelled_ & (model.transduction_ == explanation.prediction))
         assert_allclose(
-            [labels.get(j, 0.0) for j in of_class], model.label_weight * G[node, of_class], atol=1e-9
+            [labels.get(j, 0.0) for j in of_class], model.plan_.label_weight * G[node, of_class], atol=1e-9
         )
         # what is in no node's name is what the solver's tolerance left
         assert abs(explanation.tail).max() <= 1e-5 * explanation.total
@@ -90,7 +90,7 @@ def test_shares_are_those_of_the_dense_inverse(name):
 def test_where_the_fit_left_the_graph_aside_a_node_is_explained_by_itself(monkeypatch):
     """The plan that was chosen, not the settings, says that F rests on features and labels alone."""
     monkeypatch.setattr(
-        "altopt.judging.choose", lambda usual, others, *_: Choice(others[-1], [], "It says so.")
+        "altopt.judging.choose", lambda usual, others, *_: Choice([usual, *others][-1], [], "It says so.")
     )
     X, y, truth, A = two_communities(n=150)
     with pytest.warns(UserWarning, match="The graph does not help here"):
@@ -182,11 +182,11 @@ def test_the_path_is_the_strongest_of_all_walks():
     explanation = model.explain("a")
     walk, amount = explanation.path
     # one walk's share: 1/H_aa * product of a_kl / H_ll * evidence at d, with degrees 1, 2, 2, 1
-    own = 1.0 + model.feature_weight
+    own = 1.0 + model.plan_.feature_weight
     ties = np.array([np.sqrt(0.5), 0.5, np.sqrt(0.5)]) / [own, own, own + 50.0]
     k = list(model.classes_).index("left")
-    strength = (50.0 + model.feature_weight * model.encoder_output_[3, k]) * np.prod(ties) / own
-    nearer = model.feature_weight * model.encoder_output_[1, k] * np.sqrt(0.5) / own / own
+    strength = (50.0 + model.plan_.feature_weight * model.encoder_output_[3, k]) * np.prod(ties) / own
+    nearer = model.plan_.feature_weight * model.encoder_output_[1, k] * np.sqrt(0.5) / own / own
     assert walk == (["d", "c", "b", "a"] if strength > nearer else ["b", "a"])
     assert amount == pytest.approx(max(strength, nearer))
 

@@ -84,7 +84,8 @@ def test_the_page_says_what_was_fitted(elements, model):
         assert fact in said
     assert "Unreached nodes 1" in said
     assert model.outcome_ in said
-    assert f"feature_weight {model.feature_weight}" in said
+    assert f"feature_weight {model.plan_.feature_weight} (left open)" in said
+    assert f"restart {model.restart_} (left open)" in said
     assert "node [" in said
 
 

@@ -135,7 +135,7 @@ def test_without_a_graph_view_F_is_features_and_labels():
     model = AltOpt(graph_view=NoGraphView, n_rounds=0, random_state=0).fit(X, y, graph=graph)
     M = (y >= 0)[:, None]
     Y = np.eye(2)[np.maximum(y, 0)] * M
-    lambda1, lambda2 = model.feature_weight, model.label_weight
+    lambda1, lambda2 = model.plan_.feature_weight, model.plan_.label_weight
     expected = (lambda1 * model.encoder_output_ + lambda2 * Y) / (lambda1 + lambda2 * M)
     assert_allclose(model.scores_, expected, atol=1e-5)
 

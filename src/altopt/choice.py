@@ -39,7 +39,8 @@ class Choice:
         """This choice and one made after it, among plans that go on from the one taken."""
         if not later.considered:
             return self
-        considered = [*self.considered, *later.considered[1:]]  # the first is the one taken before
+        again = 1 if self.considered else 0  # the first is the one taken before
+        considered = [*self.considered, *later.considered[again:]]
         if later.plan is self.plan:
             return replace(self, considered=considered)
         return Choice(later.plan, considered, f"{self.reason} Then {later.reason}")

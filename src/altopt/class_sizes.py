@@ -47,7 +47,7 @@ def those_that_tell(F: Array) -> Array:
     """Shares of some rows, without those that know nothing."""
     some = F if len(F) <= ENOUGH else F[np.linspace(0, len(F) - 1, ENOUGH).astype(np.int64)]
     told = shares(some)
-    return told[told.max(axis=1) > 1.001 / F.shape[1]]
+    return np.asarray(told[told.max(axis=1) > 1.001 / F.shape[1]])
 
 
 def likeliest_sizes(told: Array, temperature: float, strength: float, of_labels: Array) -> Array:

@@ -124,7 +124,7 @@ class Judge:
 
         With `weigh` the views' weights are chosen too, for the plan that was taken.
         """
-        if self.large:
+        if self.large and len(self.nodes):
             self.by_one(usual)  # now: after the fit its F, P and start would lie beside
             reason = (
                 "On a graph of this size plans are not compared. Name inputs, encoder or graph_view instead."

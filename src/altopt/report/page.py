@@ -60,15 +60,27 @@ def section(model: Any, name: str | None) -> dict[str, Any]:
             charts.objective(model),
         ),
     ]
-    settings = [(key, shown(value)) for key, value in sorted(model.get_params(deep=False).items())]
     return {
         "name": name,
         "facts": facts,
         "outcome": model.outcome_,
         "figures": figures,
         "least_sure": least_sure(model),
-        "settings": settings,
+        "settings": settings_of(model),
     }
+
+
+def settings_of(model: Any) -> list[tuple[str, str]]:
+    """Each setting by name; one that was left open with what the fit took."""
+    taken = {"restart": model.restart_} | {
+        key: getattr(model.plan_, key)
+        for key in ("feature_weight", "label_weight", "encoder", "inputs", "graph_view")
+    }
+    found = []
+    for key, value in sorted(model.get_params(deep=False).items()):
+        open_ = value is None and key in taken
+        found.append((key, f"{shown(taken[key])} (left open)" if open_ else shown(value)))
+    return found
 
 
 def least_sure(model: Any) -> list[tuple[str, ...]]:
