@@ -10,6 +10,7 @@ from altopt.arrays import working_dtype
 from altopt.diffusion import PANEL
 from altopt.encoders import AttentionEncoder, MLPEncoder
 from altopt.inputs import EAGER, PlainInputs, RawInputs, ReducedInputs
+from altopt.inputs.directions import few_columns
 from altopt.judging import LARGE
 from altopt.kernels.native import PAD
 from altopt.leave_one_out import at_once
@@ -62,7 +63,7 @@ def expected_memory(X: Any, n_edges: int, n_classes: int, model: Any, weighted: 
     graph      4 e, weighted (4 + 8 + 4) e; as much again where nodes are put in an order of their own
     inputs     4 n w (or 2)
     diffusing  3 blocks, 4 n min(w, 64); wide X goes through a range finder besides: 4 blocks, 4 n (w + 10);
-               inputs of other kinds: 3 times what they keep
+               inputs of other kinds: 3 times what they keep, or where X has few columns and rows 4 blocks, 4 n d
     rounds     3 blocks of the solver, F and P: b n (3 k + 2 c); or 5 blocks of the 8 to 64 labels held back at once
     """
     n, d = X.shape
@@ -78,7 +79,8 @@ def expected_memory(X: Any, n_edges: int, n_classes: int, model: Any, weighted: 
     if reduced and d > width:
         diffusing += 4.0 * n * (width + 10) * 4
     elif not isinstance(inputs, ReducedInputs | PlainInputs | RawInputs):
-        diffusing += 3.0 * kept  # hops of a sketch, of the range finder's block, and that block again
+        # hops of a sketch, of the range finder's block, and that block again; or hops of all of X, and X
+        diffusing += max(3.0 * kept, 16.0 * n * d if few_columns(n, d) else 0.0)
     number = working_dtype(n, n_classes).itemsize
     padded = -(-n_classes // PAD) * PAD
     rows = kept if kept <= 4.0 * (MOST if model.cross_fit and n * n_classes < LARGE else EAGER) else 0.0

@@ -78,9 +78,37 @@ def dense(rows):
     return rows.toarray() if sp.issparse(rows) else np.asarray(rows)
 
 
-@pytest.fixture(params=KINDS)
-def kind(request):
-    return KINDS[request.param]
+WIDE = " of a wide X"
+REDUCED = ("reduced", "hops", "out-means", "in-means", "blocks, as they are")
+
+
+def as_if_wide(monkeypatch):
+    """Directions are found by the range finder, as for an X with many columns."""
+    for module in ("reduced", "hops"):
+        monkeypatch.setattr(f"altopt.inputs.{module}.few_columns", lambda n_rows, n_columns: False)
+
+
+@pytest.fixture(params=[*KINDS, *(name + WIDE for name in REDUCED)])
+def kind(request, monkeypatch):
+    if request.param.endswith(WIDE):
+        as_if_wide(monkeypatch)
+    return KINDS[request.param.removesuffix(WIDE)]
+
+
+@pytest.mark.parametrize("name", ["reduced", "out-means", "in-means"])
+def test_few_columns_or_many_the_directions_are_the_same(name, monkeypatch):
+    whole = dense(encoder_rows(prepared(KINDS[name])))
+    as_if_wide(monkeypatch)
+    found = dense(encoder_rows(prepared(KINDS[name])))
+    products = whole @ whole.T
+    assert_allclose(found @ found.T, products, atol=2e-3 * np.abs(products).max())
+
+
+def test_directions_that_are_not_there_are_zero():
+    X = np.outer(np.arange(1.0, N + 1), np.ones(30))  # one direction in all
+    Z = prepared(ReducedInputs(n_components=5, standardise=False, root=False), X=X).Z
+    assert (np.abs(Z[:, 0]) > 0).sum() > N / 2
+    assert_allclose(Z[:, 1:], 0.0, atol=1e-4 * np.abs(Z).max())
 
 
 def test_inputs_keep_the_contract(kind):
@@ -301,12 +329,15 @@ def test_hops_are_powers_of_A_tilde_and_means():
             assert np.mean(np.sum(block**2, axis=1)) == pytest.approx(1.0, abs=1e-4)
 
 
-def test_the_directions_of_hops_are_those_of_the_dense_stack():
+@pytest.mark.parametrize("wide", [False, True])
+def test_the_directions_of_hops_are_those_of_the_dense_stack(wide, monkeypatch):
+    if wide:
+        as_if_wide(monkeypatch)
     A, X = directed().toarray(), np.sqrt(features().toarray())
     S = A / np.maximum(A.sum(axis=1, keepdims=True), 1)
     made = prepared(HopInputs(hops=(0, 2), direction="out", n_components=4, n_power=8))
     V = made.coordinates.V
-    # the size of a hop is estimated from a sketch, so the stack is compared through what V keeps of it
+    # of a wide X the size of a hop is estimated from a sketch, so what V keeps of the stack is compared
     stack = np.concatenate([X / np.linalg.norm(X), S @ S @ X / np.linalg.norm(S @ S @ X)])
     best = np.linalg.svd(stack, full_matrices=False)[2][:4].T
     kept, most = np.linalg.norm(stack @ V), np.linalg.norm(stack @ best)

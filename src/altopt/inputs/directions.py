@@ -10,6 +10,23 @@ from altopt.arrays import Array, row_blocks
 from altopt.features import Features
 
 Spread = Callable[[Array], Array]
+FEW_COLUMNS, ENTRIES = (
+    1000,
+    12_000_000,
+)  # of X, up to which it is spread whole and its second moments are formed
+
+
+def few_columns(n_rows: int, n_columns: int) -> bool:
+    """Whether all of X' is sooner made and multiplied by itself than found its way about in."""
+    return n_columns <= FEW_COLUMNS and n_rows * n_columns <= ENTRIES
+
+
+def principal_directions(moments: Array, rank: int) -> Array:
+    """V (d x rank): the leading eigenvectors of X''X', the largest first; zeros where it has no further direction."""
+    squares, V = np.linalg.eigh(moments)
+    squares, V = squares[::-1][:rank], V[:, ::-1][:, :rank]
+    there = squares > 1e-10 * max(squares[0], 1e-30)
+    return np.ascontiguousarray(V * there, dtype=np.float32)
 
 
 def leading_directions(

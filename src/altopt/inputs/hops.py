@@ -12,7 +12,13 @@ from altopt.diffusion import Direction, neighbour_mean
 from altopt.errors import InputError
 from altopt.features import Features, column_means, filled, has_missing
 from altopt.graph import Graph
-from altopt.inputs.directions import leading_directions, random_start
+from altopt.inputs.directions import (
+    few_columns,
+    gram_of,
+    leading_directions,
+    principal_directions,
+    random_start,
+)
 from altopt.inputs.inputs import ChangedNodes, NewNodes, OneZ, product
 from altopt.inputs.reduced import Projection
 from altopt.inputs.scaling import Scaling
@@ -61,8 +67,9 @@ class HopInputs:
 
     S is A_tilde ("both"), or the mean over the nodes that edges lead to ("out") or come from ("in"), which needs
     a graph that keeps its direction. The directions are the leading ones of all hops together, each hop counting
-    alike; one set for all, so that a hop is one product away from the one before, for new nodes too. No S^h X
-    is formed. A node without neighbours has zeros at every hop but 0. `standardise` and `root` as in ReducedInputs.
+    alike; one set for all, so that a hop is one product away from the one before, for new nodes too. A wide or
+    large S^h X is never formed. A node without neighbours has zeros at every hop but 0. `standardise` and `root` as in
+    ReducedInputs.
     """
 
     hops: tuple[int, ...] = (0, 1, 2)
@@ -84,11 +91,17 @@ class HopInputs:
         rank = min(self.n_components, features.n_rows)
         if features.n_columns <= rank:
             V = np.eye(features.n_columns, dtype=np.float32)
-            first = features.standardised()
+            found = all_hops(features.standardised(), one_hop, max(self.hops))
+        elif few_columns(features.n_rows, features.n_columns):
+            whole = all_hops(features.standardised(), one_hop, max(self.hops))
+            moments = [gram_of(whole[hop], np.float32) for hop in self.hops]
+            alike = [m / (float(np.trace(m)) or 1.0) for m in moments]
+            V = principal_directions(np.sum(alike, axis=0), rank)
+            found = [hop @ V for hop in whole]
+            del whole
         else:
             V = self._directions(features, one_hop, back, rank, seed)
-            first = features.times(V)
-        found = all_hops(first, one_hop, max(self.hops))
+            found = all_hops(features.times(V), one_hop, max(self.hops))
         scalings = tuple(Scaling.of(found[hop], self.row_exponent) for hop in self.hops)
         coordinates = Projection.of(features, V, fill)
         return PreparedHops(np.concatenate(found, axis=1), coordinates, scalings, self.hops, self.direction)

@@ -10,7 +10,7 @@ from altopt.arrays import BLOCK_ROWS, FEW_ROWS, Array, room, row_blocks
 from altopt.graph import Graph
 from altopt.operator import NormalizedAdjacency
 
-EAGER = 5_000_000  # numbers in X' up to which the encoder's inputs are made at once
+EAGER = 16_000_000  # numbers in X' up to which the encoder's inputs are made at once
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from altopt import diffusion
 from altopt.arrays import Array
 from altopt.features import Features, column_means, filled, has_missing, project
 from altopt.graph import Graph
-from altopt.inputs.directions import leading_directions
+from altopt.inputs.directions import few_columns, gram_of, leading_directions, principal_directions
 from altopt.inputs.inputs import ChangedNodes, NewNodes, OneZ, diffused_again, diffused_from, settle_isolated
 from altopt.inputs.scaling import Scaling
 from altopt.operator import NormalizedAdjacency
@@ -70,10 +70,10 @@ class PreparedReduced(OneZ):
 class ReducedInputs:
     """The leading `n_components` directions of X', rows levelled, centred, at mean squared length 1.
 
-    X' (n x d) is never formed: a randomised range finder multiplies by it and by its transpose only. Rows are
-    divided by (length / mean length)^row_exponent: 0 keeps lengths, 1 makes them equal. `storage` "float16" halves
-    the memory that X' takes. Columns of measurements are standardised first, of counts and word weights the roots
-    are taken; `standardise` and `root` say so or not.
+    A wide or large X' (n x d) is never formed: a randomised range finder multiplies by it and by its transpose only.
+    Rows are divided by (length / mean length)^row_exponent: 0 keeps lengths, 1 makes them equal. `storage` "float16"
+    halves the memory that X' takes. Columns of measurements are standardised first, of counts and word weights the
+    roots are taken; `standardise` and `root` say so or not.
     """
 
     n_components: int = 256
@@ -98,6 +98,11 @@ class ReducedInputs:
         if features.n_columns <= rank:
             V = np.eye(features.n_columns, dtype=np.float32)
             Z = spread(features.standardised())
+        elif few_columns(features.n_rows, features.n_columns):
+            whole = spread(features.standardised())
+            V = principal_directions(gram_of(whole, np.float32), rank)
+            Z = whole @ V
+            del whole
         else:
             V = leading_directions(features, spread, rank, self.n_power, seed)
             Z = spread(features.times(V))
