@@ -175,6 +175,16 @@ def test_a_choice_after_a_choice():
     assert won.reason.startswith(first.reason)
 
 
+@pytest.mark.parametrize(("clearly", "taken"), [(0.0, "other"), (1.2, "other"), (50.0, "usual")])
+def test_a_plan_may_have_to_win_more_clearly(clearly, taken):
+    rng = np.random.default_rng(0)
+    codes = np.arange(200) % 2
+    vague = np.eye(2)[codes] + rng.normal(scale=1.0, size=(200, 2))
+    scores = {"usual": np.exp(vague), "other": np.exp(vague + 0.3 * np.eye(2)[codes])}
+    usual, other = plan_of(), replace(plan_of(), name="other", clearly=clearly)
+    assert choose(usual, [other], codes, lambda plan: scores[plan.name]).plan.name == taken
+
+
 def test_folds_share_out_every_class(data):
     _, y = data
     fold = crossfit.folds_of(y, seed=0)

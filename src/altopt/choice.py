@@ -91,10 +91,11 @@ def choose(usual: Plan, others: list[Plan], codes: Array, held_out: Callable[[Pl
             doubt,
         )
         considered.append(entry)
-        if entry.behind < -max(clear * doubt, MATTERS) and entry.behind < lowest:
+        if entry.behind < -max(max(clear, plan.clearly) * doubt, MATTERS) and entry.behind < lowest:
             best, lowest = plan, entry.behind
     if best is usual:
         reason = f"No other plan had a lower error on held-out labels by {clear:g} standard errors or more."
     else:
-        reason = f"'{best.name}' had a lower error on held-out labels by {-lowest:.3f}, over {clear:g} standard errors."
+        over = max(clear, best.clearly)
+        reason = f"'{best.name}' had a lower error on held-out labels by {-lowest:.3f}, over {over:g} standard errors."
     return Choice(best, considered, reason)

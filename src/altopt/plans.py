@@ -53,6 +53,7 @@ class Plan:
     n_rounds: int | None = None  # at most so many; None: as many as the fit is asked for
     follows: tuple[str, ...] = ()  # plans one of which must lead, else this one is not worth a look
     weighs: str = ""  # the plan that this one is with other weights
+    clearly: float = 0.0  # by how many standard errors it must win at the least
 
     @property
     def linear(self) -> bool:
@@ -159,6 +160,6 @@ def forest() -> TabularEncoder:
 
 
 def without_graph(usual: Plan) -> Plan:
-    """The features alone: nothing is diffused, and F is not smoothed."""
+    """The features alone: nothing is diffused, and F is not smoothed. A graph is not put aside on a slight lead."""
     alone = HopInputs(hops=(0,), n_components=256)
-    return replace(usual, name="features alone", inputs=alone, graph_view=NoGraphView)
+    return replace(usual, name="features alone", inputs=alone, graph_view=NoGraphView, clearly=2.0)
