@@ -9,7 +9,7 @@ from altopt.arrays import Array
 from altopt.encoders import LinearEncoder, MLPEncoder
 from altopt.encoders.encoder import Encoder
 from altopt.graph import Graph
-from altopt.inputs import Inputs, PlainInputs, Prepared, ReducedInputs
+from altopt.inputs import BlockInputs, HopInputs, Inputs, PlainInputs, Prepared, ReducedInputs
 from altopt.inputs.reduced import PreparedReduced
 from altopt.operator import NormalizedAdjacency
 from altopt.paper import VIEWS
@@ -26,10 +26,11 @@ SEARCH_SPACE: dict[str, tuple[Any, ...]] = {
     "total_epochs": (200, 500),
     "n_steps": (10, None),
     "row_exponent": (0.0, 0.5, 1.0),
-    "n_components": (256, 512),
+    "inputs": ("reduced", "hops"),
+    "n_components": (64, 256, 512),
     "root": (False, True),
     "encoder": ("linear", "mlp"),
-    "C": (1.0, 2.0, 5.0, 20.0),
+    "C": (None, 1.0, 2.0, 5.0, 20.0),
     "sharpness": (1.0, 2.0),
     "loss": ("ce", "mse"),
     "dropout": (0.0, 0.5, 0.8),
@@ -54,12 +55,12 @@ class Form:
     n_rounds: int | Literal["full"] = 5
     n_pseudo: int | None = None
     n_steps: int | None = None
-    inputs: Literal["reduced", "plain"] = "reduced"
+    inputs: Literal["reduced", "plain", "hops"] = "reduced"
     row_exponent: float = 0.5
     n_components: int = 256
     root: bool = False
     encoder: Literal["linear", "mlp"] = "linear"
-    C: float = 5.0
+    C: float | None = 5.0
     sharpness: float = 2.0
     loss: Literal["ce", "mse"] = "ce"
     hidden: int = 64
@@ -111,11 +112,19 @@ class Form:
     def _inputs(self) -> Inputs:
         if self.inputs == "plain":
             return PlainInputs(scale_rows=True)
-        return ReducedInputs(n_components=self.n_components, row_exponent=self.row_exponent, root=self.root)
+        diffused = ReducedInputs(self.n_components, self.row_exponent, root=self.root)
+        if self.inputs == "reduced":
+            return diffused
+        hops = HopInputs(n_components=self.n_components // 2, row_exponent=self.row_exponent, root=self.root)
+        return BlockInputs((hops, diffused), scaling="size")
 
 
-# what a search tries first: our default, also on words as they are and of any length, and the paper's own choices
+# what a search tries first: our default's inputs for few labels and for more, the diffused features alone, also on
+# words as they are and of any length, and the paper's own choices
+HOPS: dict[str, Any] = {"inputs": "hops", "C": None, "feature_weight": 1.0, "temperature": 0.2}
 STARTS: tuple[dict[str, Any], ...] = (
+    asdict(Form(root=True, n_components=64, **HOPS)),
+    asdict(Form(restart=0.2, **HOPS)),
     asdict(Form(root=True)),
     asdict(Form()),
     asdict(Form(row_exponent=0.0, C=2.0, n_components=512)),
