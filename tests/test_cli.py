@@ -133,7 +133,7 @@ def test_a_resumed_fit_ends_with_the_same_bits(files, monkeypatch, capsys, tmp_p
     whole = tmp_path / "whole"
     assert run(fit_call(files, "--quiet", *paper, out=str(whole))) == 0
     with monkeypatch.context() as patch:
-        break_off_after(2, patch)
+        break_off_after(1, patch)
         assert run(fit_call(files, *paper)) == 130
     assert capsys.readouterr().err == (
         "Stopped. The same command with --resume goes on after the last finished round.\n"
