@@ -3,13 +3,14 @@
 import json
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from stand_ins import small_ground
 
 from altopt import AltOpt, InputError, cli
 from altopt.datasets import communities
 from altopt.experiments import published, reproduce
-from altopt.experiments.artefacts import ARTEFACTS, choice, own_labels
+from altopt.experiments.artefacts import ARTEFACTS, choice, own_labels, transductive
 from altopt.experiments.artefacts.artefact import Ask, Shelf, Table
 from altopt.experiments.cells import CELLS, Cell
 from altopt.experiments.claims import cell_verdicts, verdicts
@@ -223,6 +224,27 @@ def test_choosing_is_judged_against_the_best_plan_taken_always():
     [table] = choice.show(Shelf(lines))
     assert table.rows[0][-2:] == ("freer", "+3.00")
     assert "costs 3.00 points on average over 1 of 5" in table.notes[-1]
+
+
+def test_peers_far_from_the_paper_are_named_with_a_reason():
+    cell = Cell("Cora", "20")
+    theirs, spread = published.published("transductive")["Cora 20"]["SGC"]
+
+    def table(gap, deviation, **settings):
+        found = [(theirs + gap + sign * deviation) / 100 for sign in (-1, 1) * 5]
+        lines = [record("SGC", cell, split, x) | {"settings": settings} for split, x in enumerate(found)]
+        [row] = transductive.far_from_the_paper(Shelf(lines)).rows or [None]
+        return row
+
+    assert table(1.0, 0.1) is None
+    row = table(3.0, 0.1, scale_rows=True)
+    assert row[:2] == ("SGC", "Cora 20")
+    assert row[4] == "+3.00"
+    errors = 3.0 / np.hypot(np.sqrt(0.01 * 10 / 9 / 10), spread / np.sqrt(10))
+    assert row[5:] == (f"{errors:+.1f}", "not found")
+    assert table(3.0, 9.0)[-1] == "splits"
+    assert table(3.0, 0.1, scale_rows=False)[-1].startswith("reads words as they are")
+    assert table(-3.0, 0.1, scale_rows=False)[-1] == "not found"
 
 
 def test_every_plan_can_be_taken_always():
