@@ -409,6 +409,18 @@ def test_a_fit_reads_as_many_directions_as_its_labels_can_tell_apart(data):
     assert model.plan_.inputs == usual_inputs(*made.X.shape, int((few != -1).sum()))
 
 
+def test_what_is_kept_and_what_is_worked_out_at_once_say_the_same(data, monkeypatch):
+    made, y = data
+    settings = {"feature_weight": 2.0, "label_weight": 2.0, "random_state": 0}
+    kept = AltOpt(**settings).fit(made.X, y, graph=made.graph)
+    monkeypatch.setattr("altopt.judging.KEPT", 1)
+    at_once = AltOpt(**settings).fit(made.X, y, graph=made.graph)
+    assert at_once.choice_ == kept.choice_
+    assert_array_equal(at_once.leave_one_out_.scores, kept.leave_one_out_.scores)
+    left_open = AltOpt(random_state=0).fit(made.X, y, graph=made.graph)
+    assert not any("smoother" in entry["plan"] for entry in left_open.choice_["considered"])
+
+
 def test_large_graphs_hold_labels_back_before_the_fit(data, monkeypatch):
     made, y = data
     whole = AltOpt(random_state=0, n_rounds=0).fit(made.X, y, graph=made.graph)
