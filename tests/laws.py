@@ -15,6 +15,7 @@ from altopt.checks import check_view, half_gradient, half_hessian
 from altopt.encoders import (
     AttentionEncoder,
     Encoder,
+    EnsembleEncoder,
     KernelEncoder,
     LinearEncoder,
     MLPEncoder,
@@ -98,6 +99,7 @@ ENCODERS = {
     "MLP, torch alone": MLPEncoder(
         hidden=(16, 8), dropout=0.2, input_dropout=0.1, batch_size=32, fused=False
     ),
+    "five MLPs": EnsembleEncoder(MLPEncoder(hidden=(16,), input_dropout=0.0)),
     "attention": AttentionEncoder(n_hops=2, width=16, dropout=0.2),
     "attention, mini-batches": AttentionEncoder(
         n_hops=2, width=16, heads=4, dropout=0.0, loss="mse", batch_size=32

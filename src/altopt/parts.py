@@ -4,7 +4,14 @@ from typing import Any
 
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 
-from altopt.encoders import AttentionEncoder, KernelEncoder, LinearEncoder, MLPEncoder, TabularEncoder
+from altopt.encoders import (
+    AttentionEncoder,
+    EnsembleEncoder,
+    KernelEncoder,
+    LinearEncoder,
+    MLPEncoder,
+    TabularEncoder,
+)
 from altopt.inputs import (
     AdjacencyInputs,
     BlockInputs,
@@ -55,6 +62,7 @@ INPUTS: dict[str, Any] = {
 ENCODERS: dict[str, Any] = {
     "linear": LinearEncoder(),
     "mlp": MLPEncoder(),
+    "mlps": EnsembleEncoder(MLPEncoder()),
     "kernel": KernelEncoder(),
     "attention": AttentionEncoder(),
     "boosted-trees": TabularEncoder(HistGradientBoostingClassifier()),

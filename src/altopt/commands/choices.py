@@ -11,7 +11,7 @@ INPUTS = (
     "What the encoder reads: reduced, raw, diffused, hops, out-hops, in-hops, adjacency, out-adjacency, "
     "in-adjacency, degrees; several as a,b."
 )
-ENCODER = "linear, mlp, kernel, attention (reads hops), boosted-trees or forest."
+ENCODER = "linear, mlp, mlps (five, averaged), kernel, attention (reads hops), boosted-trees or forest."
 
 
 def chosen_parts(

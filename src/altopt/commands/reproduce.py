@@ -20,7 +20,9 @@ def reproduce(
     ],
     dataset: Annotated[str | None, typer.Option(help="Only this data set.")] = None,
     method: Annotated[str | None, typer.Option(help="Only this row, e.g. APPNP or 'AltOpt()'.")] = None,
-    rate: Annotated[str | None, typer.Option(help="Only this label rate: 5, 10, 20, 60, 30% or 60%.")] = None,
+    rate: Annotated[
+        str | None, typer.Option(help="Only this rate: 5, 10, 20, 60, 30%, 60%, given or inductive.")
+    ] = None,
     splits: Annotated[int | None, typer.Option(min=1, help="Splits; by default as many as it takes.")] = None,
     runs: Annotated[int | None, typer.Option(min=1, help="Runs of each split.")] = None,
     budget: Annotated[

@@ -2,6 +2,7 @@
 
 from altopt.encoders.attention import AttentionEncoder
 from altopt.encoders.encoder import Encoder, Learner
+from altopt.encoders.ensemble import EnsembleEncoder
 from altopt.encoders.kernel import KernelEncoder
 from altopt.encoders.linear import LinearEncoder
 from altopt.encoders.mlp import MLPEncoder
@@ -10,6 +11,7 @@ from altopt.encoders.tabular import TabularEncoder
 __all__ = [
     "AttentionEncoder",
     "Encoder",
+    "EnsembleEncoder",
     "KernelEncoder",
     "Learner",
     "LinearEncoder",

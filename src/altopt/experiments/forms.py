@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from altopt import AltOpt
 from altopt.arrays import Array
-from altopt.encoders import LinearEncoder, MLPEncoder
+from altopt.encoders import EnsembleEncoder, LinearEncoder, MLPEncoder
 from altopt.encoders.encoder import Encoder
 from altopt.graph import Graph
 from altopt.inputs import BlockInputs, HopInputs, Inputs, PlainInputs, Prepared, ReducedInputs
@@ -36,8 +36,9 @@ SEARCH_SPACE: dict[str, tuple[Any, ...]] = {
     "dropout": (0.0, 0.5, 0.8),
     "weight_decay": (5e-3, 5e-4, 5e-5, 0.0),
     "learning_rate": (0.01, 0.05),
+    "n_members": (1, 5),
 }
-ONLY_LINEAR, ONLY_MLP = ("C", "sharpness"), ("loss", "dropout", "weight_decay", "learning_rate")
+ONLY_LINEAR, ONLY_MLP = ("C", "sharpness"), ("loss", "dropout", "weight_decay", "learning_rate", "n_members")
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,7 @@ class Form:
     dropout: float = 0.5
     weight_decay: float = 5e-3
     learning_rate: float = 0.01
+    n_members: int = 1
     n_warmup: int = 100
     total_epochs: int = 200
 
@@ -100,7 +102,7 @@ class Form:
         if self.encoder == "linear":
             return LinearEncoder(C=self.C, sharpness=self.sharpness)
         plain = self.inputs == "plain"  # dropout of words is usual; of the leading directions it costs points
-        return MLPEncoder(
+        member = MLPEncoder(
             hidden=(self.hidden,),
             dropout=self.dropout,
             input_dropout=self.dropout if plain else 0.0,
@@ -108,6 +110,7 @@ class Form:
             weight_decay=self.weight_decay,
             loss=self.loss,
         )
+        return member if self.n_members == 1 else EnsembleEncoder(member, self.n_members)
 
     def _inputs(self) -> Inputs:
         if self.inputs == "plain":

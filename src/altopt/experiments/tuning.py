@@ -46,7 +46,7 @@ def usual_effort(method: Method, cell: Cell) -> Effort:
     if not isinstance(method, AltOptMethod):
         return Effort()
     if cell.rate in ("5", "10") or cell.dataset in CO_OCCURRENCE:
-        return Effort(n_finalists=8, n_final_splits=6, longest_fit=LONGEST_FIT)
+        return Effort(n_finalists=8, n_final_splits=18, longest_fit=LONGEST_FIT)
     return Effort(longest_fit=LONGEST_FIT)
 
 

@@ -10,15 +10,13 @@ from altopt.arrays import Array, row_blocks
 from altopt.features import Features
 
 Spread = Callable[[Array], Array]
-FEW_COLUMNS, ENTRIES = (
-    1000,
-    12_000_000,
-)  # of X, up to which it is spread whole and its second moments are formed
+FEW_COLUMNS = 1000  # of X, up to which it is spread whole and its second moments are formed
+FEW_ENTRIES = 12_000_000  # of X' then, to bound its memory
 
 
 def few_columns(n_rows: int, n_columns: int) -> bool:
-    """Whether all of X' is sooner made and multiplied by itself than found its way about in."""
-    return n_columns <= FEW_COLUMNS and n_rows * n_columns <= ENTRIES
+    """Whether X' is small enough to be made whole, which takes less time than a search for its leading directions."""
+    return n_columns <= FEW_COLUMNS and n_rows * n_columns <= FEW_ENTRIES
 
 
 def principal_directions(moments: Array, rank: int) -> Array:
