@@ -199,14 +199,19 @@ def test_attention_with_dropout_is_the_dense_one_with_the_same_mask(place):
         assert_allclose(mine, theirs, atol=1e-4)
 
 
-def test_lp_is_label_propagation(place):
-    model = LP(alpha=0.7, n_steps=4).fit(place.X, place.codes, place.graph)
+@pytest.mark.parametrize("hold", [False, True])
+def test_lp_is_label_propagation(place, hold):
+    model = LP(alpha=0.7, n_steps=4, hold=hold).fit(place.X, place.codes, place.graph)
     from torch_geometric.nn.conv.gcn_conv import gcn_norm
 
     ends, weights = gcn_norm(*edges(place), num_nodes=N, add_self_loops=False)
     Y = torch.from_numpy(one_hot(place.codes, C))
-    theirs = nn.LabelPropagation(4, 0.7)(Y, ends, edge_weight=weights)
+    known = torch.from_numpy(place.codes >= 0)[:, None]
+    given = {"post_step": lambda F: torch.where(known, Y, F.clamp(0.0, 1.0))} if hold else {}
+    theirs = nn.LabelPropagation(4, 0.7)(Y, ends, edge_weight=weights, **given)
     assert_allclose(model.label_distributions_, shares(theirs.numpy()), atol=1e-5)
+    said = model.label_distributions_[known.numpy().ravel()].argmax(axis=1)
+    assert not hold or (said == place.codes[place.codes >= 0]).all()
 
 
 @pytest.mark.parametrize("autoscale", [True, False])

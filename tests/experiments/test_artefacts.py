@@ -10,7 +10,7 @@ from stand_ins import small_ground
 from altopt import AltOpt, InputError, cli
 from altopt.datasets import communities
 from altopt.experiments import published, reproduce
-from altopt.experiments.artefacts import ARTEFACTS, choice, own_labels, transductive
+from altopt.experiments.artefacts import ARTEFACTS, choice, own_labels, peers
 from altopt.experiments.artefacts.artefact import Ask, Shelf, Table
 from altopt.experiments.cells import CELLS, Cell
 from altopt.experiments.claims import cell_verdicts, verdicts
@@ -52,7 +52,7 @@ def test_the_papers_numbers_are_all_there():
     assert published.accuracy("APPNP", Cell("PubMed", "60%")) == 87.56
     assert published.accuracy("C&S", Cell("Physics", "20")) == 93.23
     assert published.published("efficiency")["ogbn-products"]["APPNP"] == [76.62, 1913, 29.15]
-    assert set(ARTEFACTS) - {"statistics", "own-labels", "choice"} == set(
+    assert set(ARTEFACTS) - {"statistics", "own-labels", "choice", "peers"} == set(
         json.loads(json.dumps(published._all()))
     )
 
@@ -227,24 +227,29 @@ def test_choosing_is_judged_against_the_best_plan_taken_always():
 
 
 def test_peers_far_from_the_paper_are_named_with_a_reason():
-    cell = Cell("Cora", "20")
-    theirs, spread = published.published("transductive")["Cora 20"]["SGC"]
+    cell = Cell("Computers", "20")
+    theirs, spread = published.published("transductive")[str(cell)]["SGC"]
 
-    def table(gap, deviation, **settings):
-        found = [(theirs + gap + sign * deviation) / 100 for sign in (-1, 1) * 5]
-        lines = [record("SGC", cell, split, x) | {"settings": settings} for split, x in enumerate(found)]
-        [row] = transductive.far_from_the_paper(Shelf(lines)).rows or [None]
-        return row
+    def row(gap, deviation, usual_gap=None, **settings):
+        def lines(method, above):
+            found = [(theirs + above + sign * deviation) / 100 for sign in (-1, 1) * 5]
+            return [record(method, cell, split, x) | {"settings": settings} for split, x in enumerate(found)]
 
-    assert table(1.0, 0.1) is None
-    row = table(3.0, 0.1, scale_rows=True)
-    assert row[:2] == ("SGC", "Cora 20")
-    assert row[4] == "+3.00"
+        found = lines("SGC", gap) + ([] if usual_gap is None else lines("SGC, usual settings", usual_gap))
+        return ([*peers.show(Shelf(found))[0].rows] or [None])[0]
+
+    assert row(1.0, 0.1) is None
+    far = row(3.0, 0.1, scale_rows=True)
+    assert far[:2] == ("SGC", "Computers 20")
+    assert far[4] == "+3.00"
     errors = 3.0 / np.hypot(np.sqrt(0.01 * 10 / 9 / 10), spread / np.sqrt(10))
-    assert row[5:] == (f"{errors:+.1f}", "not found")
-    assert table(3.0, 9.0)[-1] == "splits"
-    assert table(3.0, 0.1, scale_rows=False)[-1].startswith("reads words as they are")
-    assert table(-3.0, 0.1, scale_rows=False)[-1] == "not found"
+    assert far[5:] == (f"{errors:+.1f}", "not found")
+    assert row(3.0, 9.0)[-1] == "splits"
+    assert row(3.0, 0.1, usual_gap=0.5)[-1] == "settings: worth 2.50 on the same splits"
+    assert row(3.0, 0.1, usual_gap=2.5)[-1] == "settings, in part: worth 0.50 on the same splits"
+    assert "words read as they are" in row(3.0, 0.1, usual_gap=0.5, scale_rows=False)[-1]
+    assert row(3.0, 0.1, usual_gap=3.5)[-1] == "not found"
+    assert row(-3.0, 0.1, usual_gap=-4.0)[-1] == "not found"
 
 
 def test_every_plan_can_be_taken_always():

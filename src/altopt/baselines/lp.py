@@ -15,17 +15,19 @@ from altopt.baselines.products import Propagation
 class LP(Baseline):
     """F <- alpha A_tilde F + (1 - alpha) Y from F = Y, `n_steps` times, held within [0, 1]; rows as shares.
 
-    A node that no label reaches gets the uniform distribution. Nothing is trained and nothing is random.
+    `hold` gives labelled nodes their label back after every step. A node that no label reaches gets the uniform
+    distribution. Nothing is trained and nothing is random.
     """
 
     method: ClassVar[str] = "LP"
     reads_labels: ClassVar[bool] = True
     alpha: float = 0.9
     n_steps: int = 50
+    hold: bool = False
 
     @classmethod
     def search_space(cls, *, inductive: bool = False) -> SearchSpace:
-        return {"alpha": ZERO_TO_ONE, "n_steps": (10, 20, 50)}
+        return {"alpha": (*ZERO_TO_ONE, 0.99), "n_steps": (10, 20, 50), "hold": (False, True)}
 
     def _learn(self, place: Place, judges: Judges | None, seed: int, until: Until | None) -> Array:
         return self._score(place)
@@ -34,5 +36,13 @@ class LP(Baseline):
         propagation = by_ours(layers().LabelPropagation(self.n_steps, self.alpha))
         Y = torch.from_numpy(one_hot(place.codes, self.n_classes))
         A = Propagation(place.graph.adjacency, self_loops=False)
+        known = Y.sum(dim=1) > 0
+
+        def after(F: torch.Tensor) -> torch.Tensor:
+            F = F.clamp_(0.0, 1.0)
+            if self.hold:
+                F[known] = Y[known]
+            return F
+
         with torch.no_grad():
-            return shares(propagation(Y, A).double().numpy())
+            return shares(propagation(Y, A, post_step=after).double().numpy())

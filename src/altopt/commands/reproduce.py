@@ -13,9 +13,9 @@ def reproduce(
         str,
         typer.Argument(
             metavar="WHAT",
-            help="transductive, own-labels, ablation, top-k, layers, best-epochs, epoch-time, efficiency, complexity, "
-            "layer-memory, heterophily, choice, inductive, normalised, sensitivity, statistics or all; tuning chooses "
-            "the settings that are not chosen yet.",
+            help="transductive, peers, own-labels, ablation, top-k, layers, best-epochs, epoch-time, efficiency, "
+            "complexity, layer-memory, heterophily, choice, inductive, normalised, sensitivity, statistics or all; "
+            "tuning chooses the settings that are not chosen yet.",
         ),
     ],
     dataset: Annotated[str | None, typer.Option(help="Only this data set.")] = None,

@@ -345,6 +345,10 @@ ALL: tuple[Method, ...] = (
         for name, kind in (BASELINES | HETEROPHILY).items()
     ),
     *(
+        BaselineMethod(BASELINES[name], f"{name}, usual settings", tuned_by=None)
+        for name in ("APPNP", "GCN", "SGC", "MLP", "SIGN", "C&S", "GAT")
+    ),
+    *(
         BaselineMethod(BASELINES[name], f"{name}, no validation labels", "none", None)
         for name in ("LP", "SGC", "C&S", "APPNP")
     ),

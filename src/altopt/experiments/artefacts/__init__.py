@@ -5,6 +5,7 @@ from altopt.experiments.artefacts.choice import CHOICE
 from altopt.experiments.artefacts.costs import BEST_EPOCHS, COMPLEXITY, EFFICIENCY, EPOCH_TIME, LAYER_MEMORY
 from altopt.experiments.artefacts.others import HETEROPHILY, INDUCTIVE_TABLE, NORMALISED
 from altopt.experiments.artefacts.own_labels import OWN_LABELS
+from altopt.experiments.artefacts.peers import PEERS
 from altopt.experiments.artefacts.statistics import STATISTICS
 from altopt.experiments.artefacts.studies import ABLATION, LAYER_TABLE, SENSITIVITY, TOP_K
 from altopt.experiments.artefacts.transductive import TRANSDUCTIVE
@@ -13,6 +14,7 @@ ARTEFACTS: dict[str, Artefact] = {
     artefact.name: artefact
     for artefact in (
         TRANSDUCTIVE,
+        PEERS,
         OWN_LABELS,
         ABLATION,
         TOP_K,
