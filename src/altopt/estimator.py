@@ -18,6 +18,7 @@ from altopt.calibration import Tempered
 from altopt.class_sizes import trust_for
 from altopt.door import UNKNOWN, read_X, read_y, require_finite
 from altopt.encoders import AttentionEncoder, Encoder, LinearEncoder, MLPEncoder, TabularEncoder
+from altopt.encoders.ensemble import innermost
 from altopt.errors import InputError
 from altopt.features import empty_rows, has_missing
 from altopt.graph import Graph
@@ -208,7 +209,9 @@ class AltOpt(Answers, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         )
         judges = self._read_validation(validation)
         self.plan_ = self.usual_plan(n, X.shape[1], n_labels)
-        with threads_for(n * min(X.shape[1], 256), with_torch=isinstance(self.plan_.encoder, TORCH)):
+        with threads_for(
+            n * min(X.shape[1], 256), with_torch=isinstance(innermost(self.plan_.encoder), TORCH)
+        ):
             judge = self._judge(material) if self.cross_fit and self.plan_.linear else None
             self._choose(judge)
             material.let_go(self.plan_)

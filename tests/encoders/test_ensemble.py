@@ -7,6 +7,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 
 from altopt import AltOpt, InputError
 from altopt.encoders import EnsembleEncoder, LinearEncoder, MLPEncoder, TabularEncoder
+from altopt.encoders.ensemble import innermost
 from problems import two_communities
 
 MLP = MLPEncoder(hidden=(8,), dropout=0.8, input_dropout=0.0, learning_rate=0.05)
@@ -58,6 +59,11 @@ def test_a_fit_with_it_is_stored_and_predicts_as_before(tmp_path):
     assert again.encoder == model.encoder
     assert_array_equal(again.predict(X[:20]), model.predict(X[:20]))
     assert np.mean(model.transduction_ == truth) > 0.8
+
+
+def test_an_ensemble_is_of_something():
+    assert innermost(EnsembleEncoder(EnsembleEncoder(MLP))) is MLP
+    assert innermost(MLP) is MLP
 
 
 def test_missing_values_are_as_its_encoder_takes_them():

@@ -33,6 +33,11 @@ class EnsembleEncoder:
         return EnsembleLearner([self.encoder.begin(n_features, n_classes, int(drawn)) for drawn in seeds])
 
 
+def innermost(encoder: Any) -> Any:
+    """The encoder itself, or what an ensemble is made of."""
+    return innermost(encoder.encoder) if isinstance(encoder, EnsembleEncoder) else encoder
+
+
 class EnsembleLearner:
     def __init__(self, members: list[Learner]) -> None:
         self.members = members
