@@ -9,10 +9,8 @@ from typing import Any
 import numpy as np
 
 from altopt.arrays import Array, certainty, room
-from altopt.class_sizes import sizes_of
 from altopt.encoders.encoder import Learner
 from altopt.kernels.choose import give_back
-from altopt.leave_one_out import class_weights
 from altopt.selection import PseudoLabels, Reading
 from altopt.solvers.solver import Solution, Solver
 from altopt.views.view import Objective
@@ -205,18 +203,10 @@ def validate(problem: Problem, state: State) -> float | None:
     if problem.validation is None:
         return None
     nodes, classes = problem.validation
-    right = state.F[nodes].argmax(axis=1) == classes
-    accuracy = float(np.average(right, weights=counts_of(classes, state.F)))
+    accuracy = float(np.mean(state.F[nodes].argmax(axis=1) == classes))
     if state.best is None or accuracy > state.best.accuracy:
         state.best = Best(state.n_done, accuracy, state.F, state.P, deepcopy(state.learner), state.began)
     return accuracy
-
-
-def counts_of(classes: Array, F: Array) -> Array | None:
-    """How much each validation node counts: where there are as many of every class they were drawn by class, and
-    classes count by their predicted size."""
-    there = np.bincount(classes, minlength=F.shape[1])
-    return class_weights(classes, sizes_of(F)) if there.min() == there.max() else None
 
 
 def record(

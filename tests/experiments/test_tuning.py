@@ -57,16 +57,33 @@ def test_it_goes_on_from_the_record(folder):
 
 
 def test_validation_nodes_count_by_the_size_of_their_class():
-    y = np.array([0] * 80 + [1] * 20)
-    labels = y.copy()
-    labels[:8] = 1  # a tenth of the larger class; so 72 nodes are taken for 0 and 28 for 1
-    nodes = np.r_[:10, 80:90]  # ten of each, eight of the first ten wrong
-    assert accuracy(labels, y, nodes) == pytest.approx(12 / 20)
-    assert tuning.by_class_size(labels, y, nodes) == pytest.approx(0.72 * 0.2 + 0.28 * 1.0)
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1, 2], [8000, 1500, 500])
+    nodes = np.concatenate([rng.choice(np.flatnonzero(y == k), 100, replace=False) for k in range(3)])
+    for rights in ((0.9, 0.6, 0.6), (0.6, 0.9, 0.9), (0.97, 0.3, 0.2)):
+        right = rng.random(len(y)) < np.array(rights)[y]
+        labels = np.where(right, y, (y + rng.integers(1, 3, len(y))) % 3)
+        truth = accuracy(labels, y, np.arange(len(y)))
+        far = abs(accuracy(labels, y, nodes) - truth)
+        assert abs(tuning.by_class_size(labels, y, nodes) - truth) < 0.8 * far
+    assert tuning.by_class_size(np.zeros_like(y), y, nodes) == pytest.approx(1 / 3), "one name for everything"
     assert Cell("Physics", "20").judged_by_class
     assert not any(
         Cell(*names).judged_by_class for names in (("Cora", "20"), ("CS", "inductive"), ("Photo", "30%"))
     )
+
+
+def test_sizes_behind_what_was_told_come_nearer_with_every_step(monkeypatch):
+    sizes, confusion = np.array([0.7, 0.2, 0.1]), np.array([[8.0, 1, 1], [2, 7, 1], [0, 3, 7]])
+    told = 1000 * sizes @ (confusion / confusion.sum(axis=1, keepdims=True))
+    far = []
+    for n_steps in (0, 1, 3, 10, 1000):
+        monkeypatch.setattr(tuning, "SIZE_STEPS", n_steps)
+        found = tuning.sizes_behind(confusion, told)
+        assert found.sum() == pytest.approx(1.0)
+        far.append(np.abs(found - sizes).sum())
+    assert far == sorted(far, reverse=True)
+    assert far[-1] < 1e-6
 
 
 def test_scores_that_count_nodes_otherwise_are_not_mixed_in(folder):
