@@ -1,23 +1,18 @@
 """Labels held back: exact for F, honest for the encoder, and what follows from it."""
 
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
 from altopt import AltOpt, InputError, crossfit
 from altopt.alternate import Schedule, Solvers
-from altopt.arrays import certainty
-from altopt.calibration import USUAL, Tempered, calibration_error, matched_temperature
-from altopt.choice import Choice, choose
 from altopt.crossfit import with_own_label as own_label
 from altopt.datasets import communities
 from altopt.encoders import LinearEncoder
 from altopt.graph import Graph
-from altopt.inputs import BlockInputs, ReducedInputs
+from altopt.inputs import ReducedInputs
 from altopt.judging import Judge
 from altopt.leave_one_out import (
     accuracy_with_interval,
@@ -128,14 +123,6 @@ def test_other_weights_are_judged_with_the_same_P(data):
         assert found.P is fold.P
 
 
-def test_weights_differ_one_at_a_time_and_only_where_the_graph_counts():
-    plan = plan_of()
-    made = {(other.feature_weight / 0.7, other.label_weight / 1.5) for other in other_weights(plan)}
-    assert made == {(0.25, 1.0), (4.0, 1.0), (1.0, 0.25), (1.0, 4.0)}
-    assert all(other.weighs == plan.name and other.name != plan.name for other in other_weights(plan))
-    assert other_weights(plan_of(NoGraphView)) == []
-
-
 def test_the_weights_chosen_are_the_weights_fitted(data, monkeypatch):
     made, y = data
     named = AltOpt(feature_weight=2.0, random_state=0).fit(made.X, y, graph=made.graph)
@@ -154,35 +141,6 @@ def test_the_weights_chosen_are_the_weights_fitted(data, monkeypatch):
     right[model.labelled_] += lambda2 * model.Y_
     assert_allclose(model.scores_, np.linalg.solve(H, right), atol=1e-4)
     assert np.isfinite(model.leave_one_out_.accuracy)
-
-
-def test_a_choice_after_a_choice():
-    usual, other = plan_of(), replace(plan_of(), name="other")
-    first = choose(usual, [other], np.array([0, 1]), lambda plan: np.eye(2))
-    none = Choice(usual, [], "All parts were given.")
-    assert first.then(none) is first
-    later = choose(usual, other_weights(usual), np.array([0, 1]), lambda plan: np.eye(2))
-    both = first.then(later)
-    assert both.plan is usual
-    assert [entry.plan for entry in both.considered] == [
-        "usual",
-        "other",
-        *(p.name for p in other_weights(usual)),
-    ]
-    won = first.then(Choice(other, later.considered, "It won."))
-    assert won.plan is other
-    assert won.reason.endswith("It won.")
-    assert won.reason.startswith(first.reason)
-
-
-@pytest.mark.parametrize(("clearly", "taken"), [(0.0, "other"), (1.2, "other"), (50.0, "usual")])
-def test_a_plan_may_have_to_win_more_clearly(clearly, taken):
-    rng = np.random.default_rng(0)
-    codes = np.arange(200) % 2
-    vague = np.eye(2)[codes] + rng.normal(scale=1.0, size=(200, 2))
-    scores = {"usual": np.exp(vague), "other": np.exp(vague + 0.3 * np.eye(2)[codes])}
-    usual, other = plan_of(), replace(plan_of(), name="other", clearly=clearly)
-    assert choose(usual, [other], codes, lambda plan: scores[plan.name]).plan.name == taken
 
 
 def test_folds_share_out_every_class(data):
@@ -219,80 +177,6 @@ def test_intervals_hold_the_truth_about_as_often_as_they_say():
         _, low, high = accuracy_with_interval(rng.random(60) < p, np.ones(60))
         hits += low <= p <= high
     assert 0.92 <= hits / 400 <= 0.98
-
-
-def test_matched_confidence_is_the_accuracy_given_enough_labels():
-    F = np.random.default_rng(0).dirichlet(np.ones(4), 500)
-    T = matched_temperature(F, 0.7, 1e6)
-    assert Tempered(T).soften(F).max(axis=1).mean() == pytest.approx(0.7, abs=0.01)
-    assert matched_temperature(F, 0.7, 1e-6) == pytest.approx(USUAL, rel=0.02)
-
-
-@pytest.mark.parametrize("T", [0.1, 1.0, 1.5, 10.0])
-def test_a_tempered_reading_is_a_power_of_shares_and_keeps_their_order(T):
-    rng = np.random.default_rng(1)
-    F = rng.dirichlet(np.full(5, 0.3), 300) * rng.uniform(0.1, 3, (300, 1))
-    F[0], F[1] = 0.0, [-1.0, 0.5, 0.5, 0.0, 0.0]
-    S = Tempered(T).soften(F)
-    assert_allclose(S.sum(axis=1), 1.0)
-    assert_allclose(S[0], 0.2)
-    assert_allclose(S[1], [0, 0.5, 0.5, 0, 0], atol=1e-12)
-    power = F[2:] ** (1 / T)
-    assert_allclose(S[2:], power / power.sum(axis=1, keepdims=True), rtol=1e-9, atol=1e-300)
-    reading = Tempered(T).read(F)
-    assert_allclose(reading.w, certainty(S))
-    assert np.array_equal(reading.label[2:], F[2:].argmax(axis=1))
-
-
-def test_reading_in_blocks_is_reading_at_once(monkeypatch):
-    F = np.random.default_rng(2).dirichlet(np.ones(3), 100)
-    whole = Tempered(1.5).read(F)
-    monkeypatch.setattr("altopt.calibration.NUMBERS", 21)
-    blocks = Tempered(1.5).read(F)
-    assert np.array_equal(whole.w, blocks.w)
-    assert np.array_equal(whole.label, blocks.label)
-
-
-def test_calibration_error_tells_sure_from_right():
-    S = np.tile([0.8, 0.2], (10, 1))
-    assert calibration_error(S, np.array([0] * 8 + [1] * 2)) == pytest.approx(0.0)
-    assert calibration_error(S, np.zeros(10, dtype=int)) == pytest.approx(0.2)
-
-
-def scores_right_with(share, codes, seed):
-    rng = np.random.default_rng(seed)
-    said = np.where(rng.random(len(codes)) < share, codes, (codes + 1) % CLASSES)
-    return np.eye(CLASSES)[said] + 0.1
-
-
-def test_a_rival_must_win_clearly():
-    usual, other = plan_of(), plan_of(lambda1=9.0)
-    codes = np.arange(300) % CLASSES
-    good, bad = scores_right_with(0.9, codes, 0), scores_right_with(0.5, codes, 1)
-    won = choose(usual, [other], codes, lambda plan: good if plan is other else bad)
-    assert won.plan is other
-    assert "lower error" in won.reason
-    kept = choose(usual, [other], codes, lambda plan: bad if plan is other else good)
-    assert kept.plan is usual
-    assert [entry.plan for entry in kept.considered] == ["usual", "usual"]
-    assert kept.considered[1].behind > 0
-    level = choose(usual, [other], codes, lambda plan: good)
-    assert level.plan is usual
-    hardly = choose(
-        usual, [other], codes, lambda plan: good + (1e-4 * np.eye(CLASSES)[codes] if plan is other else 0)
-    )
-    assert hardly.plan is usual
-
-
-def test_a_plan_that_follows_another_is_looked_at_where_that_leads():
-    usual, first = plan_of(), replace(plan_of(lambda1=9.0), name="first")
-    second = replace(first, name="second", follows=("first",))
-    codes = np.arange(300) % CLASSES
-    good, bad = scores_right_with(0.9, codes, 0), scores_right_with(0.5, codes, 1)
-    led = choose(usual, [first, second], codes, lambda plan: bad if plan is usual else good)
-    assert [entry.plan for entry in led.considered] == ["usual", "first", "second"]
-    trailed = choose(usual, [first, second], codes, lambda plan: good if plan is usual else bad)
-    assert [entry.plan for entry in trailed.considered] == ["usual", "first"]
 
 
 @pytest.mark.parametrize(("n_labels", "there"), [(150, False), (300, True), (20_000, False)])
@@ -338,24 +222,6 @@ def test_flipped_labels_come_first(data):
     assert len({row[0] for row in ranked[:6]} & set(flipped.tolist())) >= 3
 
 
-def test_a_graph_that_does_harm_is_left_aside():
-    made = communities(600, 3, mean_degree=8, signal=0.3, seed=0)
-    rng = np.random.default_rng(0)
-    A = sp.random_array((600, 600), density=0.02, rng=rng)
-    y = np.where(np.arange(600) % 4 == 0, made.y, -1)
-    with pytest.warns(UserWarning, match="The graph does not help here"):
-        model = AltOpt(random_state=0).fit(made.X, y, graph=sp.csr_array(A + A.T))
-    assert model.choice_["plan"] == "features alone"
-    assert model.graph_help_.gain < 0
-    alone = AltOpt(random_state=0, cross_fit=False, inputs=model.plan_.inputs, graph_view=NoGraphView)
-    hidden = y < 0
-    right = [
-        np.mean(m.transduction_[hidden] == made.y[hidden])
-        for m in (model, alone.fit(made.X, y, graph=sp.csr_array(A + A.T)))
-    ]
-    assert right[0] >= right[1] - 0.01
-
-
 def test_without_cross_fitting_nothing_is_said(data):
     made, y = data
     model = AltOpt(random_state=0, cross_fit=False).fit(made.X, y, graph=made.graph)
@@ -375,30 +241,6 @@ def test_one_label_per_class_cannot_be_held_back(data):
     assert model.leave_one_out_.interval == (0.0, 1.0)
     assert model.temperature_ is None
     assert "none can be held back" in model.choice_["reason"]
-
-
-@pytest.mark.parametrize(
-    ("n_nodes", "n_features", "kind", "storage"),
-    [
-        (2708, 1433, BlockInputs, None),
-        (169_343, 128, ReducedInputs, "float32"),
-        (2_449_029, 100, ReducedInputs, "float16"),
-    ],
-)
-def test_what_the_encoder_reads_by_default_fits_the_size(n_nodes, n_features, kind, storage):
-    inputs = usual_inputs(n_nodes, n_features)
-    assert isinstance(inputs, kind)
-    assert getattr(inputs, "storage", None) == storage
-
-
-def test_few_labels_read_few_directions():
-    def widths(n_labels):
-        return [part.n_components for part in usual_inputs(2708, 1433, n_labels).parts]
-
-    assert widths(None) == widths(64) == widths(5000) == [128, 256]
-    assert widths(1) == widths(8) == [16, 32]
-    assert widths(15) == [32, 64]
-    assert [sum(widths(n)) for n in range(1, 70)] == sorted(sum(widths(n)) for n in range(1, 70))
 
 
 def test_a_fit_reads_as_many_directions_as_its_labels_can_tell_apart(data):

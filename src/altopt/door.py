@@ -1,4 +1,4 @@
-"""X and y as they come in at the door: read in any of their forms, checked once, with a sentence if wrong."""
+"""What comes in at the door: X, y, validation labels and settings, read in any form, checked once, refused in words."""
 
 import numbers
 import warnings
@@ -12,6 +12,7 @@ from altopt import tables
 from altopt.arrays import Array, row_blocks
 from altopt.edges import comes_from
 from altopt.errors import InputError
+from altopt.graph import Graph
 
 UNKNOWN = -1
 
@@ -209,3 +210,51 @@ def plain_labels(labels: Array, rows: Array | None) -> Array:
             f"Unknown label type: y holds {labels.dtype}. Labels are whole numbers, text or bools."
         )
     return labels
+
+
+def read_validation(
+    validation: tuple[Any, Any] | None, graph: Graph, labelled: Array, classes: Array
+) -> tuple[Array, Array] | None:
+    """Positions and class numbers of validation nodes, none of which may have a label in y."""
+    if validation is None:
+        return None
+    nodes, labels = validation
+    positions = graph.positions(nodes)
+    labels = np.asarray(labels)
+    if len(labels) != len(positions):
+        raise InputError(f"validation has {len(positions):,} nodes but {len(labels):,} labels.")
+    overlap = labelled[positions]
+    if overlap.any():
+        raise InputError(
+            f"validation names node {np.asarray(nodes)[overlap].tolist()[0]!r}, already labelled in y."
+        )
+    unknown = ~np.isin(labels, classes)
+    if unknown.any():
+        raise InputError(
+            f"validation holds the label {labels[unknown].tolist()[0]!r}, which is not among the classes."
+        )
+    return positions, np.searchsorted(classes, labels)
+
+
+def check_settings(model: Any) -> None:
+    """Refuse numbers that AltOpt cannot work with."""
+    for name, least in (("feature_weight", 0.0), ("label_weight", 0.0), ("min_confidence", 0.0)):
+        value = getattr(model, name)
+        if value is not None and not value >= least:
+            raise InputError(f"{name} must be {least:g} or more, but is {value!r}.")
+    if not model.temperature > 0:
+        raise InputError(f"temperature must be above 0, but is {model.temperature!r}.")
+    if model.restart is not None and not 0 < model.restart <= 1:
+        raise InputError(f"restart must lie in (0, 1], but is {model.restart!r}; 1 means no diffusion.")
+    whole = isinstance(model.n_rounds, (int, np.integer)) and model.n_rounds >= 0
+    if model.n_rounds != "full" and not whole:
+        raise InputError(f"n_rounds must be a whole number from 0 on or 'full', but is {model.n_rounds!r}.")
+
+
+def seed_of(random_state: Any) -> int:
+    """One number from all that scikit-learn takes for a random_state."""
+    if random_state is None:
+        return int(np.random.SeedSequence().generate_state(1)[0])
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**31))
+    return int(random_state)

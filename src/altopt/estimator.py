@@ -16,7 +16,15 @@ from altopt.answers import Answers
 from altopt.arrays import Array, certainty, working_dtype
 from altopt.calibration import Tempered
 from altopt.class_sizes import trust_for
-from altopt.door import UNKNOWN, read_X, read_y, require_finite
+from altopt.door import (
+    UNKNOWN,
+    check_settings,
+    read_validation,
+    read_X,
+    read_y,
+    require_finite,
+    seed_of,
+)
 from altopt.encoders import AttentionEncoder, Encoder, LinearEncoder, MLPEncoder, TabularEncoder
 from altopt.encoders.ensemble import innermost
 from altopt.errors import InputError
@@ -175,14 +183,14 @@ class AltOpt(Answers, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         on_round : called after each round with rounds done, rounds planned and the round's record.
         checkpoint : a folder to store the state in after each round; with `resume` the fit goes on from there.
         """
-        self._check_settings()
+        check_settings(self)
         _check_feature_names(self, X, reset=True)
         X, row_ids = read_X(X)
         X = self._check_X(X, reset=True)
         n = X.shape[0]
         self.classes_, codes = read_y(y, n, self.classes)
         self.labelled_ = codes != UNKNOWN
-        self.seed_ = self._seed()
+        self.seed_ = seed_of(self.random_state)
         n_labels = int(self.labelled_.sum())
         self.restart_ = usual_restart(n_labels) if self.restart is None else self.restart
         if graph is None and self._takes_missing() and has_missing(X):
@@ -206,7 +214,7 @@ class AltOpt(Answers, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             seed=self.seed_,
             eager=MOST if self.cross_fit and n * len(self.classes_) < LARGE else EAGER,  # read for every fold
         )
-        judges = self._read_validation(validation)
+        judges = read_validation(validation, self.graph_, self.labelled_, self.classes_)
         self.plan_ = self.usual_plan(n, X.shape[1], n_labels)
         with threads_for(
             n * min(X.shape[1], 256), with_torch=isinstance(innermost(self.plan_.encoder), TORCH)
@@ -438,29 +446,6 @@ class AltOpt(Answers, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     # the door
 
-    def _seed(self) -> int:
-        if self.random_state is None:
-            return int(np.random.SeedSequence().generate_state(1)[0])
-        if isinstance(self.random_state, np.random.RandomState):
-            return int(self.random_state.randint(2**31))
-        return int(self.random_state)
-
-    def _check_settings(self) -> None:
-        for name, least in (("feature_weight", 0.0), ("label_weight", 0.0), ("min_confidence", 0.0)):
-            value = getattr(self, name)
-            if value is not None and not value >= least:
-                raise InputError(f"{name} must be {least:g} or more, but is {value!r}.")
-        if not self.temperature > 0:
-            raise InputError(f"temperature must be above 0, but is {self.temperature!r}.")
-        if self.restart is not None and not 0 < self.restart <= 1:
-            raise InputError(f"restart must lie in (0, 1], but is {self.restart!r}; 1 means no diffusion.")
-        if self.n_rounds != "full" and not (
-            isinstance(self.n_rounds, (int, np.integer)) and self.n_rounds >= 0
-        ):
-            raise InputError(
-                f"n_rounds must be a whole number from 0 on or 'full', but is {self.n_rounds!r}."
-            )
-
     def _check_X(self, X: Any, reset: bool) -> Any:
         missing = self._takes_missing()
         if isinstance(X, np.memmap) and X.ndim == 2 and X.dtype.kind == "f":
@@ -484,26 +469,6 @@ class AltOpt(Answers, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _takes_missing(self) -> bool:
         return bool(getattr(self._encoder(), "takes_missing", False))
-
-    def _read_validation(self, validation: tuple[Any, Any] | None) -> tuple[Array, Array] | None:
-        if validation is None:
-            return None
-        nodes, labels = validation
-        positions = self.graph_.positions(nodes)
-        labels = np.asarray(labels)
-        if len(labels) != len(positions):
-            raise InputError(f"validation has {len(positions):,} nodes but {len(labels):,} labels.")
-        overlap = self.labelled_[positions]
-        if overlap.any():
-            raise InputError(
-                f"validation names node {np.asarray(nodes)[overlap].tolist()[0]!r}, already labelled in y."
-            )
-        unknown = ~np.isin(labels, self.classes_)
-        if unknown.any():
-            raise InputError(
-                f"validation holds the label {labels[unknown].tolist()[0]!r}, which is not among the classes."
-            )
-        return positions, np.searchsorted(self.classes_, labels)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
