@@ -148,7 +148,9 @@ def test_renumbering_nodes_renumbers_the_answer(method, easy):
     order = np.random.default_rng(0).permutation(400)
     shown = hide(y, split.train)
     if method == "LINKX":
-        pytest.skip("LINKX has weights for places")
+        pytest.skip(
+            "LINKX learns a weight for each column of the adjacency, so that numbers of nodes matter to it"
+        )
     settings = {"dropout": 0.0, "n_epochs": 5} if issubclass(ALL[method], Network) else {}
     settings |= {"late_dropout": 0.0} if method == "GPR-GNN" else {}
     first = quick(method, **settings).fit(X, shown, A)

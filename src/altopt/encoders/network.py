@@ -1,5 +1,6 @@
 """A torch network at work as an encoder: batch after batch, the blocks of a batch side by side, seeded, storable."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Literal, Protocol
@@ -33,7 +34,7 @@ class Training(Protocol):
     def fused(self) -> bool | None: ...
 
 
-class NetworkLearner:
+class NetworkLearner(ABC):
     """P = softmax(network(X)), trained with Adam on soft labels. A subclass builds the network."""
 
     def __init__(self, settings: Training, n_features: int, n_classes: int, seed: int, widest: int) -> None:
@@ -49,8 +50,9 @@ class NetworkLearner:
         self._on_cpu = torch.device(settings.device).type == "cpu"
         self._block = min(max(CACHED // widest, FEWEST_ROWS), BLOCK_ROWS) if self._on_cpu else BLOCK_ROWS
 
+    @abstractmethod
     def _build(self, n_features: int, n_classes: int) -> torch.nn.Module:
-        raise NotImplementedError
+        """The network, its weights drawn."""
 
     @contextmanager
     def _stream(self, number: int) -> Iterator[None]:

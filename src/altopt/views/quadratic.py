@@ -1,5 +1,6 @@
 """D(F) = tr(F' M F) for a symmetric positive semidefinite M: what graph views that are quadratic share."""
 
+from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 
 import numpy as np
@@ -8,7 +9,7 @@ from altopt.arrays import Array
 from altopt.views.view import Curvature
 
 
-class QuadraticForm:
+class QuadraticForm(ABC):
     """A graph view whose half gradient is M F. A subclass says `residual`, `curvature` and `half_hessian`."""
 
     name: ClassVar[str] = "graph"
@@ -18,13 +19,14 @@ class QuadraticForm:
     def distance(self, F: Array) -> float:
         return float(np.sum(F * self.residual(F)))
 
+    @abstractmethod
     def residual(self, F: Array) -> Array:
         """M F."""
-        raise NotImplementedError
 
+    @abstractmethod
     def curvature(self) -> Curvature:
-        raise NotImplementedError
+        """How steep M F can be."""
 
+    @abstractmethod
     def half_hessian(self) -> Any:
         """M as a sparse matrix."""
-        raise NotImplementedError
