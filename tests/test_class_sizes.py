@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from altopt import AltOpt
+from altopt import AltOpt, class_sizes
 from altopt.arrays import shares, softmax
 from altopt.class_sizes import (
     MOST,
@@ -15,6 +15,7 @@ from altopt.class_sizes import (
     matched,
     sharp_enough,
     size_factors,
+    sizes_behind,
     sizes_of,
     trust_for,
 )
@@ -187,3 +188,24 @@ def test_what_is_told_to_the_user_is_f_itself():
     unlabelled = known < 0
     assert_array_equal(model.transduction_[unlabelled], model.scores_[unlabelled].argmax(axis=1))
     assert_array_equal(model.label_distributions_.argmax(axis=1), model.scores_.argmax(axis=1))
+
+
+def test_sizes_behind_what_is_told_come_nearer_with_every_step(monkeypatch):
+    sizes, wrong = np.array([0.7, 0.2, 0.1]), np.array([[80, 10, 10], [20, 70, 10], [0, 30, 70]])
+    codes = np.repeat(np.arange(3), 100)
+    said = np.concatenate([np.repeat(np.arange(3), row) for row in wrong])
+    told = 1000 * sizes @ (wrong / 100)
+    monkeypatch.setattr(class_sizes, "PRIOR", 0.0)
+    far = []
+    for n_steps in (0, 1, 3, 10, 1000):
+        monkeypatch.setattr(class_sizes, "FEW_STEPS", n_steps)
+        found = sizes_behind(codes, said, told)
+        assert found.sum() == pytest.approx(1.0)
+        far.append(np.abs(found - sizes).sum())
+    assert far == sorted(far, reverse=True)
+    assert far[-1] < 1e-6
+
+
+def test_one_name_for_everything_leaves_sizes_even():
+    codes = np.repeat(np.arange(3), 10)
+    assert_allclose(sizes_behind(codes, np.zeros(30, dtype=int), np.array([900, 0, 0])), 1 / 3)

@@ -17,6 +17,7 @@ from sklearn.semi_supervised import LabelSpreading
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from altopt import AltOpt, Graph, InputError
+from altopt.alternate import counts_of
 from altopt.inputs import ReducedInputs
 from altopt.splits import hide, per_class
 from problems import two_communities
@@ -355,10 +356,23 @@ def test_clone_pipelines_and_grid_search(data):
     assert search.best_score_ > 0.8
 
 
-def test_the_kept_round_is_right_as_often_as_the_trace_says_of_the_best():
+def test_validation_nodes_drawn_by_class_count_by_the_sizes_of_classes():
+    """As many of every class: what is right in a large class is worth more. A draw from all nodes counts alike."""
+    balanced, drawn = np.repeat([0, 1], 50), np.repeat([0, 1], [90, 10])
+    said = np.where(np.arange(100) % 10 == 0, 1 - balanced, balanced)  # a tenth of each class wrong
+    told = 1000 * (np.array([0.9, 0.1]) @ np.array([[0.9, 0.1], [0.1, 0.9]]))
+    weights = counts_of(balanced, said, told)
+    assert 3 < weights[0] / weights[-1] < 9
+    assert counts_of(drawn, said, told) is None
+
+
+def test_the_kept_round_is_the_best_by_these_counts():
     X, y, truth, A = two_communities(n=200)
     nodes = np.concatenate([np.flatnonzero((truth == k) & (y < 0))[:10] for k in range(2)])
     model = AltOpt(n_pseudo=20, n_rounds=4, cross_fit=False, random_state=0)
     model.fit(X, y, graph=A, validation=(nodes, truth[nodes]))
-    told = [entry["validation"] for entry in model.trace_]
-    assert max(told) == pytest.approx(np.mean(model.scores_[nodes].argmax(axis=1) == truth[nodes]))
+    found = [entry["validation"] for entry in model.trace_]
+    said = model.scores_.argmax(axis=1)
+    counts = counts_of(truth[nodes], said[nodes], np.bincount(said))
+    assert max(found) == pytest.approx(np.average(said[nodes] == truth[nodes], weights=counts))
+    assert f"Kept round {model.trace_[np.argmax(found)]['round']}, the best" in model.outcome_

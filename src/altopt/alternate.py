@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 
 from altopt.arrays import Array, certainty, room
+from altopt.class_sizes import sizes_behind
 from altopt.encoders.encoder import Learner
 from altopt.kernels.choose import give_back
+from altopt.leave_one_out import class_weights
 from altopt.selection import PseudoLabels, Reading
 from altopt.solvers.solver import Solution, Solver
 from altopt.views.view import Objective
@@ -203,10 +205,19 @@ def validate(problem: Problem, state: State) -> float | None:
     if problem.validation is None:
         return None
     nodes, classes = problem.validation
-    accuracy = float(np.mean(state.F[nodes].argmax(axis=1) == classes))
+    said = state.F.argmax(axis=1)
+    counts = counts_of(classes, said[nodes], np.bincount(said, minlength=state.F.shape[1]))
+    accuracy = float(np.average(said[nodes] == classes, weights=counts))
     if state.best is None or accuracy > state.best.accuracy:
         state.best = Best(state.n_done, accuracy, state.F, state.P, deepcopy(state.learner), state.began)
     return accuracy
+
+
+def counts_of(classes: Array, said: Array, told: Array) -> Array | None:
+    """How much each validation node counts: where there are as many of every class they were drawn by class, and
+    classes count by their size, which is estimated from what is said of them and told of all nodes."""
+    there = np.bincount(classes, minlength=len(told))
+    return class_weights(classes, sizes_behind(classes, said, told)) if there.min() == there.max() else None
 
 
 def record(

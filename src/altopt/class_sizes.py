@@ -19,6 +19,10 @@ STRENGTH = 0.3  # what the sizes by largest entries count, against all nodes' pr
 SURE = 0.85  # mean largest probability from which rows are read as they come
 N_UPDATES, N_MATCHES, N_HALVINGS = 20, 40, 12
 MOST = 1.6  # the largest factor; the smallest is one over it
+PRIOR, FEW_STEPS = (
+    0.5,
+    3,
+)  # nodes added to each pair of classes, and steps, where sizes are told from validation nodes
 
 
 def trust_for(n_labels: int, n_classes: int) -> float:
@@ -96,6 +100,21 @@ def matched(told: Array, sizes: Array) -> Array:
         log_w += step * way
         log_w = np.clip(log_w - log_w.mean(), -np.log(MOST), np.log(MOST))
     return np.exp(log_w)
+
+
+def sizes_behind(codes: Array, said: Array, told: Array) -> Array:
+    """Class sizes from nodes drawn by class: of classes `codes`, `said` to be so, while all nodes are `told` so often.
+
+    Not how often classes are told: who calls everything by one class would be right in all that counts. A few steps
+    of expectation and maximisation over who is told what, from even sizes, so that what cannot be known stays even.
+    """
+    C = np.full((len(told), len(told)), PRIOR)
+    np.add.at(C, (codes, said), 1.0)
+    C /= C.sum(axis=1, keepdims=True)
+    sizes = np.full(len(told), 1.0 / len(told))
+    for _ in range(FEW_STEPS):
+        sizes *= C @ (told / told.sum() / (sizes @ C))
+    return np.asarray(sizes)
 
 
 def sizes_of(rows: Array) -> Array:

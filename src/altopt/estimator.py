@@ -179,7 +179,8 @@ class AltOpt(Answers, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         X : one row of features per node: numpy, scipy sparse, torch, DataFrame or memory map.
         y : one label per node; -1, None or NaN where unknown.
         graph : anything Graph takes; None builds a symmetric k-nearest-neighbour graph of X.
-        validation : (nodes, labels), used for one thing only: to keep the best round.
+        validation : (nodes, labels), used for one thing only: to keep the best round. Where there are as many of every
+            class they were drawn by class, and classes count by their size, estimated from who is taken for whom.
         on_round : called after each round with rounds done, rounds planned and the round's record.
         checkpoint : a folder to store the state in after each round; with `resume` the fit goes on from there.
         """

@@ -73,19 +73,6 @@ def test_validation_nodes_count_by_the_size_of_their_class():
     )
 
 
-def test_sizes_behind_what_was_told_come_nearer_with_every_step(monkeypatch):
-    sizes, confusion = np.array([0.7, 0.2, 0.1]), np.array([[8.0, 1, 1], [2, 7, 1], [0, 3, 7]])
-    told = 1000 * sizes @ (confusion / confusion.sum(axis=1, keepdims=True))
-    far = []
-    for n_steps in (0, 1, 3, 10, 1000):
-        monkeypatch.setattr(tuning, "SIZE_STEPS", n_steps)
-        found = tuning.sizes_behind(confusion, told)
-        assert found.sum() == pytest.approx(1.0)
-        far.append(np.abs(found - sizes).sum())
-    assert far == sorted(far, reverse=True)
-    assert far[-1] < 1e-6
-
-
 def test_scores_that_count_nodes_otherwise_are_not_mixed_in(folder):
     cell, path = Cell("Physics", "20"), folder / "tuning.jsonl"
     chosen(folder, StandIn(), cell)

@@ -122,14 +122,15 @@ class Form:
         return BlockInputs((hops, diffused), scaling="size")
 
 
-# what a search tries first: our default's inputs for few labels and for more, the diffused features alone, also on
-# words as they are and of any length, and the paper's own choices
+# what a search tries first: our default's inputs for few labels and for more, the diffused features alone, also less
+# far and on words as they are and of any length, and the paper's own choices
 HOPS: dict[str, Any] = {"inputs": "hops", "C": None, "feature_weight": 1.0, "temperature": 0.2}
 STARTS: tuple[dict[str, Any], ...] = (
     asdict(Form(root=True, n_components=64, **HOPS)),
     asdict(Form(restart=0.2, **HOPS)),
     asdict(Form(root=True)),
     asdict(Form()),
+    asdict(Form(restart=0.5, C=20.0)),
     asdict(Form(row_exponent=0.0, C=2.0, n_components=512)),
     asdict(
         Form(

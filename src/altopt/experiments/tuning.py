@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from altopt.arrays import Array
+from altopt.class_sizes import sizes_behind
 from altopt.errors import InputError
 from altopt.experiments import tuned
 from altopt.experiments.cells import CO_OCCURRENCE, INDUCTIVE, Cell, split_of, tuning_splits
@@ -22,7 +23,6 @@ from altopt.experiments.records import Record, Records
 from altopt.experiments.runs import accuracy, made_on
 from altopt.leave_one_out import class_weights
 
-PRIOR, SIZE_STEPS = 0.5, 3  # nodes added to each pair of classes, and steps, where class sizes are estimated
 LONGEST_FIT = 8.0  # CPU seconds: slower settings of ALT-OPT are not chosen, for hundreds of runs follow
 
 
@@ -174,23 +174,10 @@ def by_class_size(labels: Array, y: Array, nodes: Array) -> float:
     """The share of all nodes that are labelled rightly, from `nodes` drawn by class: classes count by their size."""
     classes, codes = np.unique(y[nodes], return_inverse=True)
     said = np.searchsorted(classes, labels)
-    confusion = np.full((len(classes), len(classes)), PRIOR)
-    np.add.at(confusion, (codes, said[nodes]), 1.0)
-    weights = class_weights(codes, sizes_behind(confusion, np.bincount(said, minlength=len(classes))))
+    weights = class_weights(
+        codes, sizes_behind(codes, said[nodes], np.bincount(said, minlength=len(classes)))
+    )
     return round(float(np.mean(weights * (labels[nodes] == y[nodes]))), 6)
-
-
-def sizes_behind(confusion: Array, told: Array) -> Array:
-    """How large classes are that were told so often, where class k is told as confusion[k] says.
-
-    Not how often they were told: a method that calls everything by one class would be right in all that counts.
-    A few steps of expectation and maximisation from even sizes, so that what cannot be told stays even.
-    """
-    C, told = confusion / confusion.sum(axis=1, keepdims=True), told / told.sum()
-    sizes = np.full(len(C), 1.0 / len(C))
-    for _ in range(SIZE_STEPS):
-        sizes *= C @ (told / (sizes @ C))
-    return np.asarray(sizes)
 
 
 def new_study(n_splits: int) -> Any:
