@@ -345,8 +345,13 @@ ALL: tuple[Method, ...] = (
         for name, kind in (BASELINES | HETEROPHILY).items()
     ),
     *(
-        BaselineMethod(BASELINES[name], f"{name}, usual settings", tuned_by=None)
-        for name in ("APPNP", "GCN", "SGC", "MLP", "SIGN", "C&S", "GAT")
+        BaselineMethod(
+            BASELINES[name],
+            f"{name}, usual settings",
+            "none" if name == "LP" else "keep the best epoch",
+            None,
+        )
+        for name in ("APPNP", "GCN", "SGC", "MLP", "SIGN", "C&S", "GAT", "LP")
     ),
     *(
         BaselineMethod(BASELINES[name], f"{name}, no validation labels", "none", None)
