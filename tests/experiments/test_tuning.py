@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from altopt.experiments.runs import accuracy
 
 pytest.importorskip("optuna")
 CELL = Cell("Cora", "30%")
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
@@ -155,3 +157,24 @@ def test_a_search_begins_with_what_was_chosen_elsewhere_under_the_same_protocol(
     assert tuned.elsewhere(methods.METHODS["SGC"], "CiteSeer") == [{"n_steps": 2}, {"n_steps": 3}]
     assert tuned.elsewhere(methods.METHODS["SGC"], "CiteSeer by share") == [{"n_steps": 3}]
     assert tuned.elsewhere(methods.METHODS["SGC"], "PubMed") == [{"n_steps": 2}]
+
+
+def test_what_is_on_record_was_run_under_the_settings_on_file():
+    """The newest runs of each row; a study changes some settings and keeps the others."""
+    newest = {}
+    for line in read_records(ROOT / "results" / "runs.jsonl"):
+        if "test_accuracy" in line:
+            place = (line["method"], line["dataset"], line["rate"], repr(line.get("changed")))
+            newest[place] = line
+    assert newest
+    stale = []
+    for (name, dataset, rate, _), line in newest.items():
+        method, changed = methods.METHODS[name], line.get("changed") or {}
+        chosen = method.final(
+            tuned.tuned_settings(method, Cell(dataset, rate))[0], inductive=rate == "inductive"
+        )
+        if {k: v for k, v in line["settings"].items() if k not in changed} != {
+            k: v for k, v in chosen.items() if k not in changed
+        }:
+            stale.append(line["key"])
+    assert not stale, "\n".join(stale)

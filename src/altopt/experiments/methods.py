@@ -268,13 +268,13 @@ class BaselineMethod:
         return [usual, *(usual | {way: not usual[way]} for way in ("scale_rows", "root") if way in usual)]
 
     def final(self, settings: Settings, *, inductive: bool = False) -> Settings:
-        return settings
+        return settings | dict(self.fixed)
 
     def prune(self, settings: Settings) -> Settings:
         return settings
 
     def fit(self, ground: Ground, split: Split, settings: Settings, seed: int) -> Fitted:
-        settings = settings | dict(self.fixed)
+        settings = self.final(settings)
         data, model = ground.dataset, self.kind(**settings)
         model.fit(data.X, graph=data.graph, seed=seed, **shown(data, split, self.validation))
         return Fitted(model.transduction_, settings, of_epochs(model))
