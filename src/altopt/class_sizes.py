@@ -19,10 +19,8 @@ STRENGTH = 0.3  # what the sizes by largest entries count, against all nodes' pr
 SURE = 0.85  # mean largest probability from which rows are read as they come
 N_UPDATES, N_MATCHES, N_HALVINGS = 20, 40, 12
 MOST = 1.6  # the largest factor; the smallest is one over it
-PRIOR, FEW_STEPS = (
-    0.5,
-    3,
-)  # nodes added to each pair of classes, and steps, where sizes are told from validation nodes
+PRIOR = 0.5  # nodes added to each pair of classes where validation nodes tell the sizes
+FEW_STEPS = 3  # towards these sizes: more follow the chance by which these nodes were drawn
 
 
 def trust_for(n_labels: int, n_classes: int) -> float:
