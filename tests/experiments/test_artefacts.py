@@ -191,8 +191,11 @@ def test_the_command_runs_records_and_goes_on(capsys, tmp_path, monkeypatch):
     assert cli.run(call) == 0
     assert capsys.readouterr().err == "", "nothing is left to do"
     assert read_records(out) == lines
-    assert cli.run(["report", str(tmp_path)]) == 0
-    assert (tmp_path / "report.html").exists()
+    for named in (tmp_path, out):  # the folder, or the records in it
+        assert cli.run(["report", str(named)]) == 0
+        page = tmp_path / "report.html"
+        assert "Cora" in page.read_text()
+        page.unlink()
 
 
 def test_one_method_can_be_asked_for_alone():
