@@ -27,9 +27,9 @@ class EnsembleEncoder:
         return bool(getattr(self.encoder, "takes_missing", False))
 
     def begin(self, n_features: int, n_classes: int, seed: int) -> "EnsembleLearner":
-        if not isinstance(self.n_members, int) or self.n_members < 1:
+        if not isinstance(self.n_members, int | np.integer) or self.n_members < 1:
             raise InputError(f"n_members must be a whole number from 1 on, but is {self.n_members!r}.")
-        seeds = np.random.SeedSequence(seed).generate_state(self.n_members)
+        seeds = np.random.SeedSequence(seed).generate_state(int(self.n_members))
         return EnsembleLearner([self.encoder.begin(n_features, n_classes, int(drawn)) for drawn in seeds])
 
 
