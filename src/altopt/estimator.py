@@ -25,8 +25,8 @@ from altopt.door import (
     require_finite,
     seed_of,
 )
-from altopt.encoders import AttentionEncoder, Encoder, LinearEncoder, MLPEncoder, TabularEncoder
-from altopt.encoders.ensemble import innermost
+from altopt.encoders import Encoder, LinearEncoder, TabularEncoder
+from altopt.encoders.ensemble import loads_torch
 from altopt.errors import InputError
 from altopt.features import empty_rows, has_missing
 from altopt.graph import Graph
@@ -43,7 +43,6 @@ from altopt.solvers import ChebyshevSteps, ConjugateGradient, JacobiSteps, Solve
 from altopt.threads import threads_for
 from altopt.views import FeatureView, GraphView, LabelView, Objective, SoftmaxFeatureView
 
-TORCH = (MLPEncoder, AttentionEncoder)  # encoders that load torch
 ROUGH, FINE = 1e-2, 1e-6  # relative errors of F in the rounds and at the end
 SETTLED = 0.001  # a default fit stops when at most this share of the nodes changed label in a round
 
@@ -217,9 +216,7 @@ class AltOpt(Answers, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         )
         judges = read_validation(validation, self.graph_, self.labelled_, self.classes_)
         self.plan_ = self.usual_plan(n, X.shape[1], n_labels)
-        with threads_for(
-            n * min(X.shape[1], 256), with_torch=isinstance(innermost(self.plan_.encoder), TORCH)
-        ):
+        with threads_for(n * min(X.shape[1], 256), with_torch=loads_torch(self.plan_.encoder)):
             judge = self._judge(material) if self.cross_fit and self.plan_.linear else None
             self._choose(judge)
             material.let_go(self.plan_)

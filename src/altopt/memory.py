@@ -8,8 +8,7 @@ import scipy.sparse as sp
 
 from altopt.arrays import working_dtype
 from altopt.diffusion import PANEL
-from altopt.encoders import AttentionEncoder, MLPEncoder
-from altopt.encoders.ensemble import innermost
+from altopt.encoders.ensemble import loads_torch
 from altopt.inputs import EAGER, PlainInputs, RawInputs, ReducedInputs
 from altopt.inputs.directions import few_columns
 from altopt.judging import LARGE
@@ -89,9 +88,8 @@ def expected_memory(X: Any, n_edges: int, n_classes: int, model: Any, weighted: 
     ordered = too_large(n, max(panel * 4, n_classes * number))
     of_graph = entries * (16.0 if weighted else 4.0)
     plain_sparse = isinstance(inputs, PlainInputs) and sp.issparse(X) and model.restart == 1
-    torch = isinstance(innermost(model.encoder), MLPEncoder | AttentionEncoder)
     return Memory(
-        libraries=LIBRARIES + (TORCH if torch else 0.0),
+        libraries=LIBRARIES + (TORCH if loads_torch(model.encoder) else 0.0),
         features=float(of_X),
         graph=of_graph * (2 if ordered else 1) + PER_NODE * n,
         inputs=float(of_X) if plain_sparse else kept,

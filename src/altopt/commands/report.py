@@ -17,9 +17,8 @@ def report(
     from altopt.commands.predict import model_folder
     from altopt.report import model_report
 
-    model = (
-        model.parent if model.name == "runs.jsonl" and model.is_file() else model
-    )  # the records by themselves
+    if model.name == "runs.jsonl" and model.is_file():  # the records by themselves
+        model = model.parent
     page = model / "report.html" if out is None else out
     if (model / "runs.jsonl").is_file():
         from altopt.experiments.html import results_report

@@ -6,8 +6,11 @@ from typing import Any
 import numpy as np
 
 from altopt.arrays import Array
+from altopt.encoders.attention import AttentionEncoder
 from altopt.encoders.encoder import Encoder, Learner
+from altopt.encoders.mlp import MLPEncoder
 from altopt.errors import InputError
+from altopt.matrices import with_prefix
 
 
 @dataclass(frozen=True)
@@ -33,9 +36,11 @@ class EnsembleEncoder:
         return EnsembleLearner([self.encoder.begin(n_features, n_classes, int(drawn)) for drawn in seeds])
 
 
-def innermost(encoder: Any) -> Any:
-    """The encoder itself, or what an ensemble is made of."""
-    return innermost(encoder.encoder) if isinstance(encoder, EnsembleEncoder) else encoder
+def loads_torch(encoder: Any) -> bool:
+    """Whether the encoder, or what an ensemble is made of, is a torch network."""
+    if isinstance(encoder, EnsembleEncoder):
+        return loads_torch(encoder.encoder)
+    return isinstance(encoder, MLPEncoder | AttentionEncoder)
 
 
 class EnsembleLearner:
@@ -58,5 +63,4 @@ class EnsembleLearner:
 
     def restore(self, state: dict[str, Array]) -> None:
         for k, member in enumerate(self.members):
-            start = f"{k}."
-            member.restore({key.removeprefix(start): v for key, v in state.items() if key.startswith(start)})
+            member.restore(with_prefix(state, f"{k}."))

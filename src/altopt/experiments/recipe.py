@@ -10,6 +10,7 @@ from altopt.arrays import Array
 from altopt.encoders import LinearEncoder
 from altopt.encoders.encoder import Learner
 from altopt.inputs import ReducedInputs
+from altopt.matrices import with_prefix
 
 
 @dataclass(frozen=True)
@@ -44,10 +45,7 @@ class AveragedLearner:
 
     def restore(self, state: dict[str, Array]) -> None:
         count = len({name.partition(".")[0] for name in state})
-        self.former = [
-            {name.partition(".")[2]: value for name, value in state.items() if name.startswith(f"{k}.")}
-            for k in range(count)
-        ]
+        self.former = [with_prefix(state, f"{k}.") for k in range(count)]
 
 
 def fixed_recipe(seed: int) -> AltOpt:

@@ -99,9 +99,8 @@ def ours(size: str, n_epochs: int) -> dict[str, Any]:
         one, three = (part[f"fit{kind}"] for part in taken)
         update = max((three - one) / 2 - epoch[f"epoch{kind}"], 0.0)
         found |= {f"epoch{kind}": epoch[f"epoch{kind}"], f"update{kind}": update}
-        found[f"setup{kind}"] = max(
-            one - 2 * update - 2 * epoch[f"epoch{kind}"], 0.0
-        )  # warm-up and round: one each
+        before = one - 2 * update - 2 * epoch[f"epoch{kind}"]  # the warm-up and the round: an epoch each
+        found[f"setup{kind}"] = max(before, 0.0)
     return found | {"n_labels": n_labels, "n_rows": n_rows, "epochs_timed": n_epochs}
 
 
