@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
-SOURCES := pyproject.toml constraints.txt CMakeLists.txt $(wildcard src/altopt/kernels/native/*)
+SOURCES := pyproject.toml constraints.txt CMakeLists.txt $(wildcard src/altopt/operator/kernels/native/*)
 
 .PHONY: setup demo check test reproduce results suggest performance docs sanitize clean
 
@@ -26,17 +26,17 @@ reproduce: .make/dev
 	$(MAKE) results
 
 results: .make/dev
-	$(BIN)/python -m altopt.experiments.page results/runs.jsonl docs/results.md
+	$(BIN)/python -m altopt_lab.experiments.page results/runs.jsonl docs/results.md
 
 # whom to ask next, beside other ways of choosing; needs benchmark graphs
 suggest: .make/dev
-	$(BIN)/python -m altopt.experiments.suggest --out results/suggest.jsonl --page docs/suggest.md
+	$(BIN)/python -m altopt_lab.experiments.suggest --out results/suggest.jsonl --page docs/suggest.md
 
 # every benchmark at every size beside every peer, and the page about them; takes hours
 performance: .make/bench
 	for size in cora arxiv products; do \
 	  $(BIN)/altopt bench all --size $$size --record results/bench.jsonl || exit 1; done
-	$(BIN)/python -m altopt.bench.page results/bench.jsonl docs/performance.md
+	$(BIN)/python -m altopt_lab.bench.page results/bench.jsonl docs/performance.md
 
 docs: .make/dev
 	$(BIN)/sphinx-build -q -W -b html docs docs/_build

@@ -7,11 +7,13 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "src" / "altopt"
+LAB = ROOT / "lab" / "altopt_lab"
 
 
 def test_every_module_is_named_in_the_architecture():
     page = (ROOT / "docs" / "architecture.md").read_text()
     modules = [path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py")]
+    modules += [path.relative_to(LAB.parent).as_posix() for path in LAB.rglob("*.py")]
     missing = [name for name in modules if not name.endswith("__init__.py") and f"`{name}`" not in page]
     assert not missing
     named = set(re.findall(r"`([a-z_/]+\.py)`", page))
@@ -44,8 +46,8 @@ def test_links_between_pages_lead_somewhere():
 
 
 def test_the_results_page_is_what_the_records_say():
-    from altopt.experiments.page import page
-    from altopt.experiments.records import read_records
+    from altopt_lab.experiments.page import page
+    from altopt_lab.experiments.records import read_records
 
     records = read_records(ROOT / "results" / "runs.jsonl")
     assert records
@@ -53,7 +55,7 @@ def test_the_results_page_is_what_the_records_say():
 
 
 def test_the_performance_page_is_what_the_records_say():
-    from altopt.bench.page import page, read_records
+    from altopt_lab.bench.page import page, read_records
 
     records = read_records(ROOT / "results" / "bench.jsonl")
     assert (ROOT / "docs" / "performance.md").read_text() == page(records)
@@ -70,8 +72,8 @@ def test_no_benchmark_is_favoured_inside_the_package():
 
 
 def test_the_page_on_suggestions_is_what_the_records_say():
-    from altopt.experiments.records import read_records
-    from altopt.experiments.suggest import page
+    from altopt_lab.experiments.records import read_records
+    from altopt_lab.experiments.suggest import page
 
     records = read_records(ROOT / "results" / "suggest.jsonl")
     assert (ROOT / "docs" / "suggest.md").read_text() == page(records)

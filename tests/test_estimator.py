@@ -17,9 +17,9 @@ from sklearn.semi_supervised import LabelSpreading
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from altopt import AltOpt, Graph, InputError
-from altopt.alternate import counts_of
+from altopt.datasets.splits import hide, per_class
 from altopt.inputs import ReducedInputs
-from altopt.splits import hide, per_class
+from altopt.training.alternate import counts_of
 from problems import two_communities
 
 EXPECTED_TO_FAIL = {"check_classifiers_classes": "it uses -1 as a class; here -1 marks an unknown label"}

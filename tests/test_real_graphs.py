@@ -8,11 +8,11 @@ from numpy.testing import assert_array_equal
 
 from altopt import AltOpt
 from altopt.datasets import available, load
+from altopt.datasets.splits import given, hide, per_class
 from altopt.encoders import KernelEncoder
 from altopt.inputs import AdjacencyInputs, BlockInputs, RawInputs
 from altopt.operator import NormalizedAdjacency
 from altopt.solvers import Direct
-from altopt.splits import given, hide, per_class
 from altopt.views import GraphView, NoGraphView, SquaredLaplacianView
 
 HERE = available()

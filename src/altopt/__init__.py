@@ -4,10 +4,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from altopt.diffusion import diffuse
     from altopt.errors import InputError
     from altopt.estimator import AltOpt
     from altopt.graph import Graph
+    from altopt.operator.diffusion import diffuse
 
 __version__ = "0.1.0"
 __all__ = ["AltOpt", "Graph", "InputError", "diffuse"]
@@ -17,7 +17,7 @@ HOMES = {
     "AltOpt": "altopt.estimator",
     "Graph": "altopt.graph",
     "InputError": "altopt.errors",
-    "diffuse": "altopt.diffusion",
+    "diffuse": "altopt.operator.diffusion",
 }
 
 

@@ -10,13 +10,15 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import _check_feature_names, check_is_fitted, validate_data
 
-from altopt import extension, live, store
-from altopt.alternate import Problem, Round, Schedule, Solvers, State, alternate, as_dicts, warm_up
-from altopt.answers import Answers
 from altopt.arrays import Array, certainty, working_dtype
-from altopt.calibration import Tempered
-from altopt.class_sizes import trust_for
-from altopt.door import (
+from altopt.encoders import Encoder, LinearEncoder, TabularEncoder
+from altopt.encoders.ensemble import loads_torch
+from altopt.errors import InputError
+from altopt.fitted import new_nodes, system
+from altopt.fitted.answers import Answers
+from altopt.graph import Graph
+from altopt.graph.knn import Neighbours
+from altopt.graph.validation import (
     UNKNOWN,
     check_settings,
     read_validation,
@@ -25,22 +27,35 @@ from altopt.door import (
     require_finite,
     seed_of,
 )
-from altopt.encoders import Encoder, LinearEncoder, TabularEncoder
-from altopt.encoders.ensemble import loads_torch
-from altopt.errors import InputError
-from altopt.features import empty_rows, has_missing
-from altopt.graph import Graph
 from altopt.inputs import EAGER, Inputs, NewNodes
-from altopt.judging import LARGE, GraphHelp, Judge
-from altopt.leave_one_out import NOT_HELD_BACK
-from altopt.material import Material
-from altopt.neighbours import Neighbours
+from altopt.io import store
 from altopt.operator import NormalizedAdjacency
-from altopt.paper import Variant, paper_settings
-from altopt.plans import MOST, USUAL_WEIGHT, Plan, rivals, usual_inputs, usual_restart, without_graph
-from altopt.selection import CertainEnough, EveryoneWeighted, NoPseudoLabels, PseudoLabels, SurestPerClass
+from altopt.operator.feature_matrix import empty_rows, has_missing
+from altopt.selection.calibration import Tempered
+from altopt.selection.candidates import (
+    MOST,
+    USUAL_WEIGHT,
+    Plan,
+    rivals,
+    usual_inputs,
+    usual_restart,
+    without_graph,
+)
+from altopt.selection.evaluation import LARGE, GraphHelp, Judge
+from altopt.selection.fit_data import Material
+from altopt.selection.leave_one_out import NOT_HELD_BACK
 from altopt.solvers import ChebyshevSteps, ConjugateGradient, JacobiSteps, Solver
 from altopt.threads import threads_for
+from altopt.training.alternate import Problem, Round, Schedule, Solvers, State, alternate, as_dicts, warm_up
+from altopt.training.class_priors import trust_for
+from altopt.training.paper import Variant, paper_settings
+from altopt.training.pseudo_labels import (
+    CertainEnough,
+    EveryoneWeighted,
+    NoPseudoLabels,
+    PseudoLabels,
+    SurestPerClass,
+)
 from altopt.views import FeatureView, GraphView, LabelView, Objective, SoftmaxFeatureView
 
 ROUGH, FINE = 1e-2, 1e-6  # relative errors of F in the rounds and at the end
@@ -324,7 +339,7 @@ class AltOpt(Answers, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if edges is None and self.neighbours_ is not None:
             F = self._vote_of_neighbours(X)
         else:
-            ends = extension.resolve_edges(self.graph_, X.shape[0], row_ids, [] if edges is None else edges)
+            ends = new_nodes.resolve_edges(self.graph_, X.shape[0], row_ids, [] if edges is None else edges)
             F = self._solve_extended(X, ends)
         return self._reading().soften(F)
 
@@ -336,9 +351,9 @@ class AltOpt(Answers, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _solve_extended(self, X: Any, ends: tuple[Array, Array, Array]) -> Array:
         """F of the new nodes, from one solve over known and new nodes together."""
         n_new = X.shape[0]
-        grown = extension.grown(self.graph_, n_new, ends)
+        grown = new_nodes.grown(self.graph_, n_new, ends)
         A_tilde = NormalizedAdjacency(grown.adjacency, self.self_loops)
-        new = extension.new_nodes(grown, A_tilde, X, self.restart_, self.n_diffusion)
+        new = new_nodes.new_nodes(grown, A_tilde, X, self.restart_, self.n_diffusion)
         rows = self.inputs_.rows(self.inputs_.extend(new))
         P = np.concatenate([self.encoder_output_, self.encoder_.predict(rows)])
         labelled = np.concatenate([self.labelled_, np.zeros(n_new, dtype=bool)])
@@ -403,7 +418,7 @@ class AltOpt(Answers, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _solvers(self) -> Solvers:
         """Who updates F. In the rounds F only has to tell which nodes are how sure; the last one is to 1e-6."""
         if self.solver is not None:
-            return Solvers(self.solver, self.solver, fixed_steps=not live.solves(self.solver))
+            return Solvers(self.solver, self.solver, fixed_steps=not system.solves(self.solver))
         views = (self.feature_view, self.graph_view, self.label_view)
         if not all(getattr(view, "quadratic", True) for view in views):
             return Solvers(JacobiSteps(n_steps=20), JacobiSteps(n_steps=200), fixed_steps=True)

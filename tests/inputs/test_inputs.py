@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
 from altopt import AltOpt, Graph, InputError
-from altopt.extension import changed_nodes, grown, new_nodes
+from altopt.fitted.new_nodes import changed_nodes, grown, new_nodes
 from altopt.inputs import (
     AdjacencyInputs,
     BlockInputs,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from altopt.errors import InputError
 
 if TYPE_CHECKING:
-    from altopt.encoders.attentive import AttentionLearner
+    from altopt.encoders.torch.attention import AttentionLearner
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,6 @@ class AttentionEncoder:
                 f"AttentionEncoder(n_hops={self.n_hops}) reads rows of {self.n_hops} equal blocks, but these have "
                 f"{n_features:,} columns. Give it HopInputs with {self.n_hops} hops (--inputs hops)."
             )
-        from altopt.encoders.attentive import AttentionLearner  # torch is loaded where it is wanted
+        from altopt.encoders.torch.attention import AttentionLearner  # torch is loaded where it is wanted
 
         return AttentionLearner(self, n_features, n_classes, seed)

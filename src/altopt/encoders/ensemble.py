@@ -10,7 +10,7 @@ from altopt.encoders.attention import AttentionEncoder
 from altopt.encoders.encoder import Encoder, Learner
 from altopt.encoders.mlp import MLPEncoder
 from altopt.errors import InputError
-from altopt.matrices import with_prefix
+from altopt.io.array_io import with_prefix
 
 
 @dataclass(frozen=True)

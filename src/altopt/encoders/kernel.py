@@ -11,8 +11,8 @@ from scipy.linalg import solve_triangular
 from altopt.arrays import Array, row_blocks, shares, working_dtype
 from altopt.encoders.ridge import DualRidge, PrimalRidge
 from altopt.errors import InputError
-from altopt.inputs.scaling import lengths, scaled_rows
-from altopt.matrices import from_arrays, to_arrays
+from altopt.io.array_io import from_arrays, to_arrays
+from altopt.operator.scaling import lengths, scaled_rows
 
 BLOCK = 4096  # rows whose products with the support are held at once
 FILLED = 0.1  # share of rows that make a column of a sparse matrix a full one

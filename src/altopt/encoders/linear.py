@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from scipy.optimize import minimize
 
 from altopt.arrays import Array, room, row_blocks, working_dtype
-from altopt.kernels.choose import soften, softmax_regression
+from altopt.operator.kernels.dispatch import soften, softmax_regression
 
 SAMPLE = 1000  # rows that tell how many directions all fill
 USUAL_C, USUAL_DIRECTIONS = 20.0, 35.0  # this C for inputs that fill so many

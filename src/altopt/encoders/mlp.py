@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from altopt.errors import InputError
-from altopt.kernels import choose
+from altopt.operator.kernels import dispatch
 
 if TYPE_CHECKING:
-    from altopt.encoders.perceptron import MLPLearner
+    from altopt.encoders.torch.mlp import MLPLearner
 
 
 @dataclass(frozen=True)
@@ -33,11 +33,11 @@ class MLPEncoder:
     def begin(self, n_features: int, n_classes: int, seed: int) -> "MLPLearner":
         if self.loss not in ("mse", "ce"):
             raise InputError(f"loss must be 'mse' or 'ce', but is {self.loss!r}.")
-        if self.fused and not (choose.serving() is not None and self.device == "cpu"):
+        if self.fused and not (dispatch.serving() is not None and self.device == "cpu"):
             raise InputError(
                 f"fused=True needs the native kernels and device='cpu', but device is {self.device!r} and: "
-                f"{choose.description()}. Leave fused out."
+                f"{dispatch.description()}. Leave fused out."
             )
-        from altopt.encoders.perceptron import MLPLearner  # torch is loaded where it is wanted
+        from altopt.encoders.torch.mlp import MLPLearner  # torch is loaded where it is wanted
 
         return MLPLearner(self, n_features, n_classes, seed)

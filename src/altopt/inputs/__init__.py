@@ -3,11 +3,11 @@
 from altopt.inputs.adjacency import AdjacencyInputs
 from altopt.inputs.blocks import BlockInputs
 from altopt.inputs.degrees import DegreeInputs
+from altopt.inputs.diffused import PlainInputs, RawInputs
 from altopt.inputs.hops import HopInputs
 from altopt.inputs.inputs import EAGER, ChangedNodes, Inputs, LazyRows, NewNodes, Prepared, encoder_rows
-from altopt.inputs.plain import PlainInputs, RawInputs
 from altopt.inputs.reduced import ReducedInputs
-from altopt.inputs.scaling import unit_rows, unit_sum
+from altopt.operator.scaling import unit_rows, unit_sum
 
 __all__ = [
     "EAGER",

@@ -7,15 +7,15 @@ import numpy as np
 import scipy.sparse as sp
 
 from altopt.arrays import Array
-from altopt.diffusion import Direction
 from altopt.errors import InputError
-from altopt.features import Features, filled
 from altopt.graph import Graph
 from altopt.inputs.directions import leading_directions
 from altopt.inputs.inputs import ChangedNodes, NewNodes, OneZ
-from altopt.inputs.scaling import lengths, unit_rows
-from altopt.matrices import from_arrays, to_arrays
+from altopt.io.array_io import from_arrays, to_arrays
 from altopt.operator import NormalizedAdjacency
+from altopt.operator.diffusion import Direction
+from altopt.operator.feature_matrix import Features, filled
+from altopt.operator.scaling import lengths, unit_rows
 
 
 @dataclass(frozen=True)

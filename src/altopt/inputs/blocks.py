@@ -9,13 +9,13 @@ import scipy.sparse as sp
 
 from altopt.arrays import Array, row_blocks
 from altopt.errors import InputError
-from altopt.features import has_missing
 from altopt.graph import Graph
+from altopt.inputs.diffused import RawInputs
 from altopt.inputs.inputs import ChangedNodes, Inputs, NewNodes, Prepared
-from altopt.inputs.plain import RawInputs
-from altopt.inputs.scaling import lengths, scaled_rows
-from altopt.matrices import with_prefix
+from altopt.io.array_io import with_prefix
 from altopt.operator import NormalizedAdjacency
+from altopt.operator.feature_matrix import has_missing
+from altopt.operator.scaling import lengths, scaled_rows
 
 LEVELLING = 0.5  # the power of its length that a levelled row is divided by
 

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from altopt.arrays import Array, row_blocks
-from altopt.features import Features
+from altopt.operator.feature_matrix import Features
 
 Spread = Callable[[Array], Array]
 FEW_COLUMNS = 1000  # of X, up to which it is spread whole and its second moments are formed

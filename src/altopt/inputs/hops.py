@@ -6,11 +6,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from altopt import diffusion
 from altopt.arrays import Array
-from altopt.diffusion import Direction, neighbour_mean
 from altopt.errors import InputError
-from altopt.features import Features, column_means, filled, has_missing
 from altopt.graph import Graph
 from altopt.inputs.directions import (
     few_columns,
@@ -21,9 +18,11 @@ from altopt.inputs.directions import (
 )
 from altopt.inputs.inputs import ChangedNodes, NewNodes, OneZ, product
 from altopt.inputs.reduced import Projection
-from altopt.inputs.scaling import Scaling
-from altopt.matrices import with_prefix
-from altopt.operator import NormalizedAdjacency
+from altopt.io.array_io import with_prefix
+from altopt.operator import NormalizedAdjacency, diffusion
+from altopt.operator.diffusion import Direction, neighbour_mean
+from altopt.operator.feature_matrix import Features, column_means, filled, has_missing
+from altopt.operator.scaling import Scaling
 
 
 @dataclass(frozen=True)

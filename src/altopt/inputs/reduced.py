@@ -5,14 +5,13 @@ from typing import Any, Literal
 
 import numpy as np
 
-from altopt import diffusion
 from altopt.arrays import Array
-from altopt.features import Features, column_means, filled, has_missing, project
 from altopt.graph import Graph
 from altopt.inputs.directions import few_columns, gram_of, leading_directions, principal_directions
 from altopt.inputs.inputs import ChangedNodes, NewNodes, OneZ, diffused_again, diffused_from, settle_isolated
-from altopt.inputs.scaling import Scaling
-from altopt.operator import NormalizedAdjacency
+from altopt.operator import NormalizedAdjacency, diffusion
+from altopt.operator.feature_matrix import Features, column_means, filled, has_missing, project
+from altopt.operator.scaling import Scaling
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import numpy as np
 
 from altopt.arrays import Array, room
 from altopt.errors import InputError
-from altopt.kernels.choose import stage
+from altopt.operator.kernels.dispatch import stage
 from altopt.solvers.solver import Solution, certain
 from altopt.views.view import Objective, System
 

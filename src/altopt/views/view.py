@@ -7,8 +7,8 @@ from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 
 from altopt.arrays import FEW_ROWS, Array, row_blocks
-from altopt.kernels.stage import Stage
 from altopt.operator import NormalizedAdjacency
+from altopt.operator.kernels.backend import Stage
 
 
 class Curvature(NamedTuple):

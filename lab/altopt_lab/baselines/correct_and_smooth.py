@@ -1,0 +1,59 @@
+"""C&S (Huang et al., 2021): a perceptron's answers, corrected by its errors on training nodes, then smoothed."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import torch
+
+from altopt.arrays import Array, shares
+from altopt.graph.validation import UNKNOWN
+from altopt_lab.baselines.baseline import ZERO_TO_ONE, Judges, Place, SearchSpace, Until
+from altopt_lab.baselines.geometric import by_ours, layers
+from altopt_lab.baselines.mlp import MLP
+from altopt_lab.baselines.products import Propagation
+
+
+@dataclass(kw_only=True, eq=False)
+class CorrectAndSmooth(MLP):
+    """PyTorch Geometric's CorrectAndSmooth on an MLP.
+
+    Only labels that `fit` was given in y are propagated. Validation labels choose the MLP's epoch and nothing else.
+    """
+
+    method: ClassVar[str] = "C&S"
+    reads_labels: ClassVar[bool] = True
+    n_steps: int = 50
+    correct_alpha: float = 0.8
+    smooth_alpha: float = 0.8
+    autoscale: bool = True
+
+    @classmethod
+    def search_space(cls, *, inductive: bool = False) -> SearchSpace:
+        return {
+            **super().search_space(),
+            "n_steps": (10, 20, 50),
+            "correct_alpha": ZERO_TO_ONE,
+            "smooth_alpha": ZERO_TO_ONE,
+            "autoscale": (True, False),
+        }
+
+    def _learn(self, place: Place, judges: Judges | None, seed: int, until: Until | None) -> Array:
+        return self._corrected(super()._learn(place, judges, seed, until), place)
+
+    def _score(self, place: Place) -> Array:
+        return self._corrected(super()._score(place), place)
+
+    def _corrected(self, P: Array, place: Place) -> Array:
+        process = layers().CorrectAndSmooth(
+            self.n_steps, self.correct_alpha, self.n_steps, self.smooth_alpha, self.autoscale
+        )
+        by_ours(process.prop1)
+        by_ours(process.prop2)
+        labelled = np.flatnonzero(place.codes != UNKNOWN)
+        targets, nodes = torch.from_numpy(place.codes[labelled]), torch.from_numpy(labelled)
+        A = Propagation(place.graph.adjacency, self_loops=False)
+        with torch.no_grad():
+            corrected = process.correct(torch.from_numpy(P).float(), targets, nodes, A)
+            corrected = corrected.nan_to_num_()  # a perceptron without any error has nothing to spread: 0 / 0
+            return shares(process.smooth(corrected, targets, nodes, A).double().numpy())

@@ -1,0 +1,59 @@
+"""GAT (Velickovic et al., 2018) of PyTorch Geometric's GATConv."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import torch
+from torch.nn.functional import elu
+
+from altopt.errors import InputError
+from altopt.operator.kernels.dropout import Masks, dropout
+from altopt_lab.baselines.attention import Pattern, attend
+from altopt_lab.baselines.baseline import Place
+from altopt_lab.baselines.geometric import FirstLinear, layers
+from altopt_lab.baselines.products import Features
+from altopt_lab.baselines.surroundings import Seen, WholeGraph
+from altopt_lab.baselines.training import Network
+
+
+@dataclass(kw_only=True, eq=False)
+class GAT(Network):
+    """Every node attends to its neighbours and itself with `heads` heads, whose widths add up to `hidden`; the last
+    layer has one. Dropout of the inputs of each layer and of the attention."""
+
+    method: ClassVar[str] = "GAT"
+    heads: int = 8
+
+    def prepare(self, place: Place) -> WholeGraph:
+        return WholeGraph(Features(place.X, self.scale_rows), Pattern(place.graph.adjacency))
+
+    def network(self, n_features: int, n_classes: int, masks: Masks) -> torch.nn.Module:
+        if self.hidden % self.heads:
+            raise InputError(f"hidden={self.hidden} cannot be shared out evenly to heads={self.heads}.")
+        return Attention(n_features, n_classes, self, masks)
+
+
+class Attention(torch.nn.Module):
+    def __init__(self, n_features: int, n_classes: int, settings: GAT, masks: Masks) -> None:
+        super().__init__()
+        hidden, heads = settings.hidden, settings.heads
+        self.rate, self.masks = settings.dropout, masks
+        convolution: Any = layers().GATConv
+        options = {"dropout": self.rate, "add_self_loops": False}  # the graph has them already
+        widths = [n_features] + [hidden] * (settings.n_layers - 1)
+        self.layers = torch.nn.ModuleList(
+            convolution(width, hidden // heads, heads, **options) for width in widths[:-1]
+        )
+        self.layers.append(convolution(widths[-1], n_classes, 1, **options))
+        first = self.layers[0]
+        self.first, first.lin = FirstLinear(first.lin, self.rate, masks), torch.nn.Identity()
+
+    def forward(self, seen: Seen) -> torch.Tensor:
+        layer: Any
+        H = attend(self.layers[0], self.first(seen.X), seen.A, self.rate, self.masks)
+        for layer in self.layers[1:]:
+            H = elu(H)
+            if self.training and self.rate > 0:
+                H = H * dropout(torch.ones_like(H), self.rate, self.masks)
+            H = attend(layer, layer.lin(H), seen.A, self.rate, self.masks)
+        return seen.chosen(H)

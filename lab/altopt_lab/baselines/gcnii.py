@@ -1,0 +1,57 @@
+"""GCNII (Chen et al., 2020) of PyTorch Geometric's GCN2Conv."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+
+from altopt.operator.kernels.dropout import Masks
+from altopt_lab.baselines.baseline import Place, SearchSpace
+from altopt_lab.baselines.geometric import FirstLinear, by_ours, layers
+from altopt_lab.baselines.perceptron import relu_and_dropout
+from altopt_lab.baselines.surroundings import Seen, WholeGraph, whole_graph
+from altopt_lab.baselines.training import Network
+
+
+@dataclass(kw_only=True, eq=False)
+class GCNII(Network):
+    """H <- relu(((1 - restart) A_tilde H + restart H0) ((1 - b) I + b W)), b = log(theta / layer + 1), `depth` times,
+    between two linear maps."""
+
+    method: ClassVar[str] = "GCNII"
+    depth: int = 8
+    restart: float = 0.2
+    theta: float = 1.5
+
+    @classmethod
+    def search_space(cls, *, inductive: bool = False) -> SearchSpace:
+        return {
+            **super().search_space(),
+            "depth": (4, 8, 16),
+            "restart": (0.1, 0.2, 0.5),
+            "theta": (0.5, 1.0, 1.5),
+        }
+
+    def prepare(self, place: Place) -> WholeGraph:
+        return whole_graph(place, self.scale_rows)
+
+    def network(self, n_features: int, n_classes: int, masks: Masks) -> torch.nn.Module:
+        return Deep(n_features, n_classes, self, masks)
+
+
+class Deep(torch.nn.Module):
+    def __init__(self, n_features: int, n_classes: int, settings: GCNII, masks: Masks) -> None:
+        super().__init__()
+        hidden, self.rate, self.masks = settings.hidden, settings.dropout, masks
+        self.first = FirstLinear(torch.nn.Linear(n_features, hidden), self.rate, masks)
+        self.layers = torch.nn.ModuleList(
+            by_ours(layers().GCN2Conv(hidden, settings.restart, settings.theta, k + 1, normalize=False))
+            for k in range(settings.depth)
+        )
+        self.last = torch.nn.Linear(hidden, n_classes)
+
+    def forward(self, seen: Seen) -> torch.Tensor:
+        H = start = relu_and_dropout(self.first(seen.X), self.rate, self.masks, self.training)
+        for layer in self.layers:
+            H = relu_and_dropout(layer(H, start, seen.A), self.rate, self.masks, self.training)
+        return seen.chosen(self.last(H))

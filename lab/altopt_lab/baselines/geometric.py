@@ -1,0 +1,43 @@
+"""PyTorch Geometric's layers, with their products done by ours: the mathematics is theirs and does not change."""
+
+from typing import Any
+
+import torch
+
+from altopt.errors import InputError
+from altopt.operator.kernels.dropout import Masks
+from altopt_lab.baselines.products import Features
+
+
+def layers() -> Any:
+    """torch_geometric.nn, loaded when it is wanted."""
+    try:
+        import torch_geometric.nn
+    except ImportError as missing:
+        raise InputError(
+            "This baseline needs PyTorch Geometric. Install it with: pip install 'altopt[graphs]'."
+        ) from missing
+    return torch_geometric.nn
+
+
+def by_ours(layer: Any) -> Any:
+    """The layer, propagating with whatever `@` of the graph it is given does; normalise before."""
+
+    def propagate(edge_index: Any, x: torch.Tensor, edge_weight: Any = None) -> torch.Tensor:
+        found: torch.Tensor = edge_index @ x
+        return found
+
+    layer.propagate = propagate
+    return layer
+
+
+class FirstLinear(torch.nn.Module):
+    """A Linear on sparse or dense features, with dropout of these."""
+
+    def __init__(self, linear: Any, rate: float, masks: Masks) -> None:
+        super().__init__()
+        self.linear, self.rate, self.masks = linear, rate, masks
+
+    def forward(self, X: Features) -> torch.Tensor:
+        found = X.times(self.linear.weight, self.rate, self.masks if self.training else None)
+        return found if self.linear.bias is None else found + self.linear.bias

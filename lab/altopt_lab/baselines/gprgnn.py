@@ -1,0 +1,57 @@
+"""GPR-GNN (Chien et al., 2021): a perceptron's output under a polynomial of A_tilde whose weights are learned."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+
+from altopt.operator.kernels.dropout import Masks, dropout
+from altopt_lab.baselines.baseline import Place, SearchSpace
+from altopt_lab.baselines.perceptron import Perceptron
+from altopt_lab.baselines.surroundings import Seen, WholeGraph, whole_graph
+from altopt_lab.baselines.training import Network
+
+
+@dataclass(kw_only=True, eq=False)
+class GPRGNN(Network):
+    """Z = sum_k g_k A_tilde^k MLP(X), k = 0..n_steps; g starts at the weights of personalised PageRank,
+    restart (1 - restart)^k, and may become negative. `late_dropout` is that of the MLP's output."""
+
+    method: ClassVar[str] = "GPR-GNN"
+    n_steps: int = 10
+    restart: float = 0.1
+    late_dropout: float = 0.5
+
+    @classmethod
+    def search_space(cls, *, inductive: bool = False) -> SearchSpace:
+        return {
+            **super().search_space(),
+            "restart": (0.1, 0.2, 0.5, 0.9, 1.0),
+            "late_dropout": (0.0, 0.5, 0.7),
+        }
+
+    def prepare(self, place: Place) -> WholeGraph:
+        return whole_graph(place, self.scale_rows)
+
+    def network(self, n_features: int, n_classes: int, masks: Masks) -> torch.nn.Module:
+        widths = (n_features, *(self.hidden,) * (self.n_layers - 1), n_classes)
+        return Polynomial(Perceptron(widths, self.dropout, masks), self, masks)
+
+
+class Polynomial(torch.nn.Module):
+    def __init__(self, perceptron: torch.nn.Module, settings: GPRGNN, masks: Masks) -> None:
+        super().__init__()
+        self.perceptron, self.rate, self.masks = perceptron, settings.late_dropout, masks
+        kept = 1.0 - settings.restart
+        start = [settings.restart * kept**k for k in range(settings.n_steps)] + [kept**settings.n_steps]
+        self.weights = torch.nn.Parameter(torch.tensor(start))
+
+    def forward(self, seen: Seen) -> torch.Tensor:
+        H = self.perceptron(seen.X)
+        if self.training and self.rate > 0:
+            H = H * dropout(torch.ones_like(H), self.rate, self.masks)
+        Z = self.weights[0] * H
+        for weight in self.weights[1:]:
+            H = seen.A @ H
+            Z = Z + weight * H
+        return seen.chosen(Z)

@@ -1,0 +1,71 @@
+"""H2GCN (Zhu et al., 2020): a node, its neighbours and those two edges away are kept apart."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import scipy.sparse as sp
+import torch
+
+from altopt.operator.kernels.dropout import Masks
+from altopt_lab.baselines.baseline import Place, SearchSpace
+from altopt_lab.baselines.geometric import FirstLinear
+from altopt_lab.baselines.perceptron import relu_and_dropout
+from altopt_lab.baselines.products import Features, Propagation
+from altopt_lab.baselines.surroundings import Seen, WholeGraph
+from altopt_lab.baselines.training import Network
+
+
+@dataclass(kw_only=True, eq=False)
+class H2GCN(Network):
+    """R0 = relu(X W), Rk = [A1 R(k-1), A2 R(k-1)], k = 1..n_rounds; softmax([R0, R1, ...] V).
+
+    A1 and A2 are the normalised adjacencies of nodes one edge and exactly two edges apart, without self-loops.
+    """
+
+    method: ClassVar[str] = "H2GCN"
+    n_rounds: int = 2
+
+    @classmethod
+    def search_space(cls, *, inductive: bool = False) -> SearchSpace:
+        return {**super().search_space(), "n_rounds": (1, 2)}
+
+    def prepare(self, place: Place) -> WholeGraph:
+        A = place.graph.adjacency
+        rings = (Propagation(A, self_loops=False), Propagation(two_edges_apart(A), self_loops=False))
+        return WholeGraph(Features(place.X, self.scale_rows), rings)
+
+    def network(self, n_features: int, n_classes: int, masks: Masks) -> torch.nn.Module:
+        return Apart(n_features, n_classes, self, masks)
+
+
+class Apart(torch.nn.Module):
+    def __init__(self, n_features: int, n_classes: int, settings: H2GCN, masks: Masks) -> None:
+        super().__init__()
+        self.rate, self.masks, self.n_rounds = settings.dropout, masks, settings.n_rounds
+        self.first = FirstLinear(torch.nn.Linear(n_features, settings.hidden), self.rate, masks)
+        n_parts = 2 ** (self.n_rounds + 1) - 1
+        self.last = torch.nn.Linear(n_parts * settings.hidden, n_classes)
+
+    def forward(self, seen: Seen) -> torch.Tensor:
+        near, far = seen.A
+        rounds = [torch.relu(self.first(seen.X))]
+        for _ in range(self.n_rounds):
+            rounds.append(torch.cat([near @ rounds[-1], far @ rounds[-1]], dim=1))
+        # what comes in is not negative, so that ReLU changes nothing and dropout is one pass
+        H = relu_and_dropout(
+            seen.chosen(torch.cat(rounds, dim=1)).contiguous(), self.rate, self.masks, self.training
+        )
+        scores: torch.Tensor = self.last(H)
+        return scores
+
+
+def two_edges_apart(A: Any) -> sp.csr_array:
+    """1 where the shortest way from i to j has two edges."""
+    one = sp.csr_array(A, copy=True)
+    one.data = one.data.astype("float32") * 0 + 1
+    two = sp.csr_array(one @ one)
+    two.data[:] = 1
+    near = sp.csr_array(one + sp.eye_array(A.shape[0], dtype=one.dtype, format="csr"))
+    left = sp.csr_array(two - two * near)
+    left.eliminate_zeros()
+    return left

@@ -1,0 +1,48 @@
+"""LP (Zhou et al., 2003): labels spread along the edges, features unseen; PyTorch Geometric's LabelPropagation."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+
+from altopt.arrays import Array, shares
+from altopt_lab.baselines.baseline import ZERO_TO_ONE, Baseline, Judges, Place, SearchSpace, Until, one_hot
+from altopt_lab.baselines.geometric import by_ours, layers
+from altopt_lab.baselines.products import Propagation
+
+
+@dataclass(kw_only=True, eq=False)
+class LP(Baseline):
+    """F <- alpha A_tilde F + (1 - alpha) Y from F = Y, `n_steps` times, held within [0, 1]; rows as shares.
+
+    `hold` gives labelled nodes their label back after every step. A node that no label reaches gets the uniform
+    distribution. Nothing is trained and nothing is random.
+    """
+
+    method: ClassVar[str] = "LP"
+    reads_labels: ClassVar[bool] = True
+    alpha: float = 0.9
+    n_steps: int = 50
+    hold: bool = False
+
+    @classmethod
+    def search_space(cls, *, inductive: bool = False) -> SearchSpace:
+        return {"alpha": (*ZERO_TO_ONE, 0.99), "n_steps": (10, 20, 50), "hold": (False, True)}
+
+    def _learn(self, place: Place, judges: Judges | None, seed: int, until: Until | None) -> Array:
+        return self._score(place)
+
+    def _score(self, place: Place) -> Array:
+        propagation = by_ours(layers().LabelPropagation(self.n_steps, self.alpha))
+        Y = torch.from_numpy(one_hot(place.codes, self.n_classes))
+        A = Propagation(place.graph.adjacency, self_loops=False)
+        known = Y.sum(dim=1) > 0
+
+        def after(F: torch.Tensor) -> torch.Tensor:
+            F = F.clamp_(0.0, 1.0)
+            if self.hold:
+                F[known] = Y[known]
+            return F
+
+        with torch.no_grad():
+            return shares(propagation(Y, A, post_step=after).double().numpy())

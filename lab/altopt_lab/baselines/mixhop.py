@@ -1,0 +1,59 @@
+"""MixHop (Abu-El-Haija et al., 2019) of PyTorch Geometric's MixHopConv."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import torch
+
+from altopt.operator.kernels.dropout import Masks
+from altopt_lab.baselines.baseline import Place, SearchSpace
+from altopt_lab.baselines.geometric import FirstLinear, by_ours, layers
+from altopt_lab.baselines.perceptron import relu_and_dropout
+from altopt_lab.baselines.sgc import Hop
+from altopt_lab.baselines.surroundings import Seen, WholeGraph, whole_graph
+from altopt_lab.baselines.training import Network
+
+
+@dataclass(kw_only=True, eq=False)
+class MixHop(Network):
+    """Each layer sets H W0, A_tilde H W1, ..., A_tilde^K H WK side by side; a linear map of the last one.
+
+    `hidden` is the width of each part, `n_layers` counts the linear map.
+    """
+
+    method: ClassVar[str] = "MixHop"
+    n_steps: int = 2
+
+    @classmethod
+    def search_space(cls, *, inductive: bool = False) -> SearchSpace:
+        return {**super().search_space(), "n_layers": (2, 3)}
+
+    def prepare(self, place: Place) -> WholeGraph:
+        return whole_graph(place, self.scale_rows)
+
+    def network(self, n_features: int, n_classes: int, masks: Masks) -> torch.nn.Module:
+        return SideBySide(n_features, n_classes, self, masks)
+
+
+class SideBySide(torch.nn.Module):
+    def __init__(self, n_features: int, n_classes: int, settings: MixHop, masks: Masks) -> None:
+        super().__init__()
+        powers = list(range(settings.n_steps + 1))
+        width = len(powers) * settings.hidden
+        widths = [n_features] + [width] * (settings.n_layers - 2)
+        self.layers = torch.nn.ModuleList(
+            by_ours(layers().MixHopConv(a, settings.hidden, powers)) for a in widths
+        )
+        first: Any = self.layers[0]
+        self.first = torch.nn.ModuleList(FirstLinear(lin, settings.dropout, masks) for lin in first.lins)
+        self.last = torch.nn.Linear(width, n_classes)
+        self.rate, self.masks = settings.dropout, masks
+
+    def forward(self, seen: Seen) -> torch.Tensor:
+        convolution: Any = self.layers[0]
+        # the powers of A_tilde go to X W, which is narrow, rather than to X
+        parts = [lin(Hop(seen.X, seen.A, k)) for k, lin in enumerate(self.first)]
+        H = torch.cat(parts, dim=1) + convolution.bias
+        for layer in self.layers[1:]:
+            H = layer(relu_and_dropout(H, self.rate, self.masks, self.training), seen.A)
+        return seen.chosen(self.last(relu_and_dropout(H, self.rate, self.masks, self.training)))

@@ -1,0 +1,25 @@
+"""MLP: a perceptron on the features; it never sees the graph."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+
+from altopt.operator.kernels.dropout import Masks
+from altopt_lab.baselines.baseline import Place
+from altopt_lab.baselines.perceptron import Perceptron, Rows
+from altopt_lab.baselines.training import Network
+
+
+@dataclass(kw_only=True, eq=False)
+class MLP(Network):
+    """softmax(W2 relu(W1 x)) for each node by itself, or as many layers as asked for."""
+
+    method: ClassVar[str] = "MLP"
+
+    def prepare(self, place: Place) -> Rows:
+        return Rows(place.X, self.scale_rows)
+
+    def network(self, n_features: int, n_classes: int, masks: Masks) -> torch.nn.Module:
+        hidden = (self.hidden,) * (self.n_layers - 1)
+        return Perceptron((n_features, *hidden, n_classes), self.dropout, masks)

@@ -1,0 +1,133 @@
+"""PPRGo (Bojchevski et al., 2020): a perceptron's scores, mixed over the few nodes that matter most to each node."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+
+from altopt.arrays import Array
+from altopt.inputs import unit_sum
+from altopt.operator.kernels.dropout import Masks
+from altopt_lab.baselines.baseline import ZERO_TO_ONE, Place, SearchSpace
+from altopt_lab.baselines.perceptron import Perceptron
+from altopt_lab.baselines.products import Features, Propagation
+from altopt_lab.baselines.training import Network
+
+MOST_STEPS = 200
+
+
+@dataclass(kw_only=True, eq=False)
+class PPRGo(Network):
+    """z_i = sum_j pi_ij f(x_j) over the `n_nearest` largest pi_ij, pi = restart (I - (1 - restart) D^-1 A)^-1.
+
+    pi is approximated: walks that carry less than `tolerance` are dropped. Answers come, as in the paper, from a few
+    steps of power iteration with all nodes' scores, which needs no pi.
+    """
+
+    method: ClassVar[str] = "PPRGo"
+    restart: float = 0.25
+    n_nearest: int = 32
+    tolerance: float = 1e-4
+    n_steps: int = 4
+
+    @classmethod
+    def search_space(cls, *, inductive: bool = False) -> SearchSpace:
+        return {**super().search_space(), "restart": ZERO_TO_ONE, "n_nearest": (32, 64)}
+
+    def prepare(self, place: Place) -> "Influences":
+        X = unit_sum(place.X) if self.scale_rows else place.X
+        return Influences(X, place.graph.adjacency, self)
+
+    def network(self, n_features: int, n_classes: int, masks: Masks) -> torch.nn.Module:
+        widths = (n_features, *(self.hidden,) * (self.n_layers - 1), n_classes)
+        return Mixed(Perceptron(widths, self.dropout, masks))
+
+
+@dataclass(frozen=True, eq=False)
+class Influences:
+    X: Any
+    A: Any
+    settings: PPRGo
+
+    def of(self, nodes: Array | None) -> "Influence":
+        return Influence(self, nodes)
+
+    @cached_property
+    def features(self) -> Features:
+        return Features(self.X)
+
+    @cached_property
+    def propagation(self) -> Propagation:
+        return Propagation(self.A, self_loops=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Influence:
+    """Who matters to some nodes, and how much."""
+
+    of_all: Influences
+    nodes: Array | None
+
+    @cached_property
+    def near(self) -> tuple[Features, torch.Tensor]:
+        """The features of everyone who matters, and pi of the nodes over them."""
+        settings = self.of_all.settings
+        nodes = np.arange(self.of_all.A.shape[0]) if self.nodes is None else self.nodes
+        pi = nearest(
+            page_rank(self.of_all.A, nodes, settings.restart, settings.tolerance), settings.n_nearest
+        )
+        who = np.unique(pi.indices)
+        weights = sp.coo_array(pi[:, who])
+        places = torch.from_numpy(np.stack(weights.coords).astype(np.int64))
+        values = torch.from_numpy(weights.data.astype(np.float32))
+        return Features(self.of_all.X[who]), torch.sparse_coo_tensor(
+            places, values, weights.shape, check_invariants=False
+        )
+
+    def spread(self, H: torch.Tensor) -> torch.Tensor:
+        """Z <- (1 - restart) D^-1 A Z + restart H, a few times; D^-1 A = D^-1/2 A_tilde D^1/2."""
+        settings, A = self.of_all.settings, self.of_all.propagation
+        root = torch.from_numpy(np.sqrt(np.maximum(A.operator.degrees, 1e-12)).astype(np.float32))[:, None]
+        Z = A.diffuse(root * H, settings.restart, settings.n_steps) / root
+        return Z if self.nodes is None else Z[torch.from_numpy(self.nodes)]
+
+
+class Mixed(torch.nn.Module):
+    def __init__(self, perceptron: torch.nn.Module) -> None:
+        super().__init__()
+        self.perceptron = perceptron
+
+    def forward(self, seen: Influence) -> torch.Tensor:
+        if not self.training:
+            return seen.spread(self.perceptron(seen.of_all.features))
+        X, pi = seen.near
+        scores: torch.Tensor = torch.sparse.mm(pi, self.perceptron(X))
+        return scores
+
+
+def page_rank(A: Any, nodes: Array, restart: float, tolerance: float) -> sp.csr_array:
+    """Rows `nodes` of restart sum_k (1 - restart)^k (D^-1 A)^k; what a walk carries below `tolerance` is dropped."""
+    degrees = np.asarray(A.sum(axis=1)).ravel()
+    walk = sp.csr_array(sp.diags_array(1.0 / np.where(degrees > 0, degrees, 1.0)) @ A)
+    left = sp.csr_array(sp.eye_array(A.shape[0], format="csr")[nodes])
+    found = restart * left
+    for _ in range(MOST_STEPS):
+        left = (1.0 - restart) * (left @ walk)
+        left.data[left.data < tolerance] = 0.0
+        left.eliminate_zeros()
+        if not left.nnz:
+            break
+        found = found + restart * left
+    return sp.csr_array(found)
+
+
+def nearest(pi: sp.csr_array, most: int) -> sp.csr_array:
+    """Only the `most` largest entries of each row; among equals the earlier."""
+    rows = np.repeat(np.arange(pi.shape[0]), np.diff(pi.indptr))
+    order = np.lexsort((pi.indices, -pi.data, rows))
+    rank = np.arange(pi.nnz) - pi.indptr[rows]
+    kept = order[rank < most]
+    return sp.csr_array((pi.data[kept], (rows[kept], pi.indices[kept])), shape=pi.shape)

@@ -1,0 +1,67 @@
+"""PTA (Dong et al., 2021): labels are propagated once, then a perceptron learns them, the surer the more it agrees."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import torch
+
+from altopt.arrays import Array
+from altopt.operator.diffusion import steps
+from altopt.operator.kernels.dropout import Masks
+from altopt_lab.baselines.baseline import ZERO_TO_ONE, Place, SearchSpace, one_hot
+from altopt_lab.baselines.perceptron import Perceptron
+from altopt_lab.baselines.products import Propagation
+from altopt_lab.baselines.surroundings import Seen, WholeGraph, whole_graph
+from altopt_lab.baselines.training import Network
+
+
+@dataclass(kw_only=True, eq=False)
+class PTA(Network):
+    """Soft labels S = LP(Y, restart); the loss is -sum_ik S_ik P_ik^g log P_ik / sum S, g = log(1 + epoch / pace).
+
+    P^g weighs and is not learned through: early all soft labels count alike, later those the perceptron agrees
+    with. The answer is P propagated like the labels.
+    """
+
+    method: ClassVar[str] = "PTA"
+    n_steps: int = 10
+    restart: float = 0.1
+    pace: float = 100.0
+
+    @classmethod
+    def search_space(cls, *, inductive: bool = False) -> SearchSpace:
+        return {**super().search_space(), "n_steps": (5, 10), "restart": ZERO_TO_ONE}
+
+    def prepare(self, place: Place) -> WholeGraph:
+        return whole_graph(place, self.scale_rows)
+
+    def network(self, n_features: int, n_classes: int, masks: Masks) -> torch.nn.Module:
+        widths = (n_features, *(self.hidden,) * (self.n_layers - 1), n_classes)
+        return SpreadWhenAsked(Perceptron(widths, self.dropout, masks), self.restart, self.n_steps)
+
+    def lesson(self, place: Place) -> tuple[Array, torch.Tensor]:
+        A = Propagation(place.graph.adjacency).operator
+        S = steps(A, one_hot(place.codes, self.n_classes), self.restart, self.n_steps)
+        reached = np.flatnonzero(S.sum(axis=1) > 0)
+        return reached, torch.from_numpy(S[reached])
+
+    def loss(self, logits: torch.Tensor, targets: torch.Tensor, epoch: int) -> torch.Tensor:
+        said = torch.log_softmax(logits, dim=1)
+        agreement = (said.detach() * float(np.log1p(epoch / self.pace))).exp()
+        return -(targets * agreement * said).sum() / targets.sum()
+
+
+class SpreadWhenAsked(torch.nn.Module):
+    """The perceptron alone while it learns; its answers propagated when it is asked."""
+
+    def __init__(self, perceptron: torch.nn.Module, restart: float, n_steps: int) -> None:
+        super().__init__()
+        self.perceptron, self.restart, self.n_steps = perceptron, restart, n_steps
+
+    def forward(self, seen: Seen) -> torch.Tensor:
+        H = self.perceptron(seen.X)
+        if self.training:
+            return seen.chosen(H)
+        spread = seen.A.diffuse(torch.softmax(H, dim=1), self.restart, self.n_steps)
+        return torch.log(seen.chosen(spread).clamp_min(torch.finfo(torch.float32).tiny))

@@ -1,0 +1,50 @@
+"""SIGN (Rossi et al., 2020): features of several hops, worked out once, each with weights of its own."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import torch
+
+from altopt.operator.kernels.dropout import Masks
+from altopt_lab.baselines.baseline import Place, SearchSpace
+from altopt_lab.baselines.geometric import FirstLinear
+from altopt_lab.baselines.perceptron import relu_and_dropout
+from altopt_lab.baselines.sgc import STEPS, Hops, hops
+from altopt_lab.baselines.training import Network
+
+
+@dataclass(kw_only=True, eq=False)
+class SIGN(Network):
+    """softmax(relu([X W0, A_tilde X W1, ..., A_tilde^K X WK]) V), A_tilde without self-loops as in PyTorch Geometric's
+    SIGN transform; further layers of V where `n_layers` asks for them."""
+
+    method: ClassVar[str] = "SIGN"
+    n_steps: int = 2
+
+    @classmethod
+    def search_space(cls, *, inductive: bool = False) -> SearchSpace:
+        return {**super().search_space(), "n_steps": STEPS}
+
+    def prepare(self, place: Place) -> Hops:
+        return hops(place, self, self_loops=False)
+
+    def network(self, n_features: int, n_classes: int, masks: Masks) -> torch.nn.Module:
+        return Inception(n_features, n_classes, self, masks)
+
+
+class Inception(torch.nn.Module):
+    def __init__(self, n_features: int, n_classes: int, settings: SIGN, masks: Masks) -> None:
+        super().__init__()
+        linear, hidden, n_hops = torch.nn.Linear, settings.hidden, settings.n_steps + 1
+        self.first = torch.nn.ModuleList(
+            FirstLinear(linear(n_features, hidden), settings.dropout, masks) for _ in range(n_hops)
+        )
+        widths = [n_hops * hidden] + [hidden] * (settings.n_layers - 2)
+        self.others = torch.nn.ModuleList(linear(a, b) for a, b in zip(widths, [*widths[1:], n_classes]))
+        self.rate, self.masks = settings.dropout, masks
+
+    def forward(self, hops: list[Any]) -> torch.Tensor:
+        H = torch.cat([first(hop) for first, hop in zip(self.first, hops)], dim=1)
+        for layer in self.others:
+            H = layer(relu_and_dropout(H, self.rate, self.masks, self.training))
+        return H

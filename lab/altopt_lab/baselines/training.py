@@ -1,0 +1,157 @@
+"""The training all networks share: Adam on the labelled nodes, the epoch kept that does best on validation nodes."""
+
+import time
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import torch
+from torch.nn.functional import cross_entropy
+
+from altopt.arrays import Array
+from altopt.encoders.torch.learner import adam
+from altopt.graph.validation import UNKNOWN
+from altopt.operator.feature_matrix import rooted
+from altopt.operator.kernels.dropout import Masks
+from altopt.threads import threads_for
+from altopt_lab.baselines.baseline import Baseline, Judges, Place, SearchSpace, Until
+
+# the paper's appendix; whether words are divided by their number in a row is ours: some graphs need 0/1
+COMMON_SPACE: SearchSpace = {
+    "learning_rate": (0.01, 0.05),
+    "dropout": (0.0, 0.5, 0.8),
+    "weight_decay": (5e-4, 5e-5, 0.0),
+    "scale_rows": (True, False),
+}
+
+
+class Surroundings(Protocol):
+    """A graph as a network sees it, prepared once."""
+
+    def of(self, nodes: Array | None) -> Any:
+        """What the network takes to score these nodes; None: all of them."""
+
+
+class Score(NamedTuple):
+    """How well an epoch does on validation nodes; where accuracies are equal the lower loss is better."""
+
+    accuracy: float
+    minus_loss: float
+
+
+@dataclass(kw_only=True, eq=False)
+class Network(Baseline):
+    """A baseline that is a torch network: settings of the shared training, and two things to say for itself.
+
+    The last epoch is kept; with validation nodes their best, and the training ends when for `patience` epochs
+    neither their accuracy nor their loss was better than ever before (None: never before `n_epochs`).
+    """
+
+    hidden: int = 64
+    n_layers: int = 2
+    dropout: float = 0.5
+    learning_rate: float = 0.01
+    weight_decay: float = 5e-4
+    n_epochs: int = 500
+    patience: int | None = 100
+    scale_rows: bool = True
+    root: bool = False  # whether the roots of features are read in their place
+
+    @abstractmethod
+    def prepare(self, place: Place) -> Surroundings:
+        """Whatever is worked out once for a graph."""
+
+    @abstractmethod
+    def network(self, n_features: int, n_classes: int, masks: Masks) -> torch.nn.Module:
+        """A fresh network from what `Surroundings.of` gives to logits; weights drawn from torch's generator."""
+
+    @classmethod
+    def search_space(cls, *, inductive: bool = False) -> SearchSpace:
+        return dict(COMMON_SPACE)
+
+    def _learn(self, place: Place, judges: Judges | None, seed: int, until: Until | None) -> Array:
+        surroundings = self.prepare(self._read(place))
+        n, d = place.X.shape
+        with torch.random.fork_rng(devices=[]), threads_for(n * self.hidden, with_torch=True):
+            torch.manual_seed(seed)
+            self.network_ = self.network(d, self.n_classes, Masks(seed))
+            self._train(place, surroundings, judges, until)
+            return distributions(self.network_, surroundings.of(None))
+
+    def _read(self, place: Place) -> Place:
+        """The place as the network sees it."""
+        return place._replace(X=rooted(place.X)) if self.root else place
+
+    def _score(self, place: Place) -> Array:
+        with threads_for(place.X.shape[0] * self.hidden, with_torch=True):
+            return distributions(self.network_, self.prepare(self._read(place)).of(None))
+
+    def _train(
+        self, place: Place, surroundings: Surroundings, judges: Judges | None, until: Until | None
+    ) -> None:
+        network = self.network_
+        nodes, targets = self.lesson(place)
+        seen = surroundings.of(nodes)
+        judged = None
+        if judges is not None:
+            there = surroundings if judges.place is None else self.prepare(self._read(judges.place))
+            judged = there.of(judges.nodes)
+        optimizer = adam(network, self.learning_rate, self.weight_decay)
+        best, kept, seconds, scores = Score(-1.0, 0.0), None, [], []
+        lowest, progress = np.inf, 0
+        self.best_epoch_ = self.n_epochs
+        for epoch in range(1, self.n_epochs + 1):
+            began = time.perf_counter()
+            network.train()
+            optimizer.zero_grad()
+            self.loss(network(seen), targets, epoch).backward()  # type: ignore[no-untyped-call]
+            optimizer.step()
+            seconds.append(time.perf_counter() - began)
+            if judges is not None:
+                score = judge(network, judged, judges.codes)
+                scores.append(score.accuracy)
+                if score > best:
+                    best, self.best_epoch_, progress = score, epoch, epoch
+                    kept = {name: value.clone() for name, value in network.state_dict().items()}
+                if -score.minus_loss < lowest:
+                    lowest, progress = -score.minus_loss, epoch
+                if self.patience is not None and epoch - progress >= self.patience:
+                    break
+            if until is not None and until(
+                self.classes_[distributions(network, surroundings.of(None)).argmax(1)]
+            ):
+                break
+        self.n_epochs_ = len(seconds)
+        self.epoch_seconds_ = np.array(seconds)  # training alone, without looking at validation nodes
+        self.validation_accuracies_ = np.array(scores)
+        if kept is None:
+            self.best_epoch_ = self.n_epochs_
+        else:
+            network.load_state_dict(kept)
+
+    def lesson(self, place: Place) -> tuple[Array, torch.Tensor]:
+        """The nodes that are learned from, and what is to be learned: of the labelled ones their class."""
+        nodes = np.flatnonzero(place.codes != UNKNOWN)
+        return nodes, torch.from_numpy(place.codes[nodes])
+
+    def loss(self, logits: torch.Tensor, targets: torch.Tensor, epoch: int) -> torch.Tensor:
+        """What an epoch lowers on the nodes of the lesson."""
+        return cross_entropy(logits, targets)
+
+
+def judge(network: torch.nn.Module, seen: Any, codes: Array) -> Score:
+    network.eval()
+    with torch.no_grad():
+        logits = network(seen)
+    known = np.flatnonzero(codes != UNKNOWN)
+    right = np.mean(logits.argmax(1).numpy() == codes)
+    loss = float(cross_entropy(logits[known], torch.from_numpy(codes[known]))) if len(known) else 0.0
+    return Score(float(right), -loss)
+
+
+def distributions(network: torch.nn.Module, seen: Any) -> Array:
+    """Softmax of the logits, in float64 so that rows sum to one to the last digits."""
+    network.eval()
+    with torch.no_grad():
+        return np.asarray(torch.softmax(network(seen).double(), dim=1).numpy())

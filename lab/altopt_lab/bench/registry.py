@@ -1,0 +1,44 @@
+"""All benchmarks by name, and what goes with each run: the graph, the machine, the date."""
+
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any
+
+from altopt.errors import InputError
+from altopt_lab.bench import encoder, fit, graphs, growth, machine, memory, propagate, solve, update
+from altopt_lab.bench.report import Report
+from altopt_lab.bench.timing import Say
+
+BENCHES: dict[str, Callable[[graphs.Case, int | None, Say], Report]] = {
+    "propagate": propagate.run,
+    "solve": solve.run,
+    "encoder": encoder.run,
+    "fit": fit.run,
+    "memory": memory.run,
+    "growth": growth.run,
+    "update": update.run,
+}
+
+
+def chosen(what: str) -> list[str]:
+    """The benchmarks that a word stands for."""
+    if what not in (*BENCHES, "all"):
+        raise InputError(f"WHAT must be one of {', '.join(BENCHES)} or all, but is {what!r}.")
+    return list(BENCHES) if what == "all" else [what]
+
+
+def _tell(say: Say, name: str, line: str) -> None:
+    say(f"{name}: {line}")
+
+
+def run(
+    names: Sequence[str], size: graphs.Size, repeats: int | None, say: Say = lambda line: None
+) -> Iterator[dict[str, Any]]:
+    """Each benchmark's record as soon as it is done."""
+    for name in names:
+        case = graphs.load(size, say)  # afresh each time: what the last one derived from it takes memory
+        report = BENCHES[name](case, repeats, partial(_tell, say, name))
+        report.machine = machine.describe()
+        report.made = datetime.now(UTC).strftime("%Y-%m-%d %H:%M")
+        yield report.record()

@@ -1,0 +1,47 @@
+"""What a benchmark hands back: tables, the numbers that goals are judged by, and what they were made on."""
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from altopt_lab.bench.timing import Timing, best_of
+
+TIMES = ("who", "best", "median", "cpu", "ratio", "runs", "note")
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of named cells; `columns` says which are shown, in their order."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: list[dict[str, Any]]
+
+
+@dataclass
+class Report:
+    """One benchmark at one size."""
+
+    bench: str
+    size: str
+    facts: str  # the size in words, with its seed
+    repeats: int
+    tables: list[Table] = field(default_factory=list)
+    measures: dict[str, float] = field(default_factory=dict)  # what goals are judged by; roofs
+    notes: list[str] = field(default_factory=list)
+    not_installed: list[str] = field(default_factory=list)
+    machine: dict[str, Any] = field(default_factory=dict)
+    made: str = ""  # when, in UTC
+
+    def measure(self, **found: float | None) -> None:
+        """Keep those that could be measured."""
+        self.measures |= {name: float(value) for name, value in found.items() if value is not None}
+
+    def record(self) -> dict[str, Any]:
+        """Everything, as it goes into JSON."""
+        return asdict(self)
+
+
+def times_table(title: str, timings: list[Timing], reference: str, columns: tuple[str, ...] = TIMES) -> Table:
+    """Timings as a table, each beside the best wall time of the contestant called `reference`."""
+    base = best_of(timings, reference)
+    return Table(f"{title}; ratio: wall time / {reference}", columns, [t.row(base) for t in timings])

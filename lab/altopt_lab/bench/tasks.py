@@ -1,0 +1,168 @@
+"""What is done in a process of its own: fits and epochs whose time or peak memory is of interest."""
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from altopt import AltOpt, Graph
+from altopt.arrays import Array
+from altopt.datasets.splits import fraction
+from altopt.encoders import MLPEncoder
+from altopt.encoders.encoder import Learner
+from altopt_lab.bench import graphs, networks
+from altopt_lab.bench.encoder import DROPOUT, eager
+from altopt_lab.bench.machine import same_threads
+from altopt_lab.bench.worker import measured, resident_gb
+
+WARM_UP = 20  # epochs before the first of five rounds
+
+
+def nothing() -> dict[str, Any]:
+    """What a process takes that has only been started."""
+    found: dict[str, Any] = {}
+    with measured(found):
+        pass
+    return found
+
+
+def default_fit(size: str) -> dict[str, Any]:
+    """AltOpt() from arrays to labels."""
+    found: dict[str, Any] = {"empty_gb": resident_gb()}
+    case = graphs.load(graphs.find(size))
+    X, truth, y, A = case.X, case.y, case.known(), case.adjacency()
+    del case
+    with measured(found):
+        graph = Graph(A)
+        del A  # the graph has arrays of its own
+        model = AltOpt(random_state=graphs.SEED).fit(X, y, graph=graph)
+    return found | {"accuracy": accuracy(model, truth, y), "rounds": model.n_iter_}
+
+
+def paper_fit(size: str, n_steps: int) -> dict[str, Any]:
+    """The paper's form with `n_steps` steps an update of F; few epochs, for memory does not depend on them."""
+    case = graphs.load(graphs.find(size))
+    X, y, A = case.X, case.known(), case.adjacency()
+    encoder = MLPEncoder(hidden=case.size.gnn_hidden, batch_size=32_768)
+    model = AltOpt.paper(
+        n_steps=n_steps, n_rounds=2, total_epochs=2, n_warmup=1, encoder=encoder, random_state=graphs.SEED
+    )
+    found: dict[str, Any] = {}
+    with measured(found):
+        model.fit(X, y, graph=A)
+    return found
+
+
+def appnp_epoch(size: str, form: networks.Form, n_steps: int) -> dict[str, Any]:
+    """One epoch of PyTorch Geometric's APPNP."""
+    case = graphs.load(graphs.find(size))
+    found: dict[str, Any] = {}
+    with same_threads(case.numbers), measured(found):
+        networks.appnp(case, form, n_steps)()
+    return found
+
+
+def accuracy(model: AltOpt, truth: Array, known: Array) -> float:
+    """On the nodes whose label was hidden."""
+    hidden = known < 0
+    return float(np.mean(model.transduction_[hidden] == truth[hidden]))
+
+
+@dataclass(frozen=True)
+class Diary:
+    """An encoder that writes down what it is given to learn, and does nothing else differently."""
+
+    inside: MLPEncoder
+    folder: str
+
+    def begin(self, n_features: int, n_classes: int, seed: int) -> "DiaryLearner":
+        return DiaryLearner(self.inside.begin(n_features, n_classes, seed), Path(self.folder))
+
+
+class DiaryLearner:
+    def __init__(self, inside: Learner, folder: Path) -> None:
+        self.inside, self.folder, self.n_calls = inside, folder, 0
+
+    def train(self, X: Any, targets: Array, weights: Array, n_epochs: int) -> float:
+        arrays = {"X": X, "targets": targets, "weights": weights, "n_epochs": np.array(n_epochs)}
+        for name, array in arrays.items():
+            dense = array.toarray() if hasattr(array, "toarray") else array
+            np.save(self.folder / f"{self.n_calls}-{name}.npy", dense)
+        self.n_calls += 1
+        return self.inside.train(X, targets, weights, n_epochs)
+
+    def predict(self, X: Any) -> Array:
+        np.save(self.folder / "all.npy", X.toarray() if hasattr(X, "toarray") else X[:])
+        return self.inside.predict(X)
+
+    def state(self) -> dict[str, Array]:
+        return self.inside.state()
+
+    def restore(self, state: dict[str, Array]) -> None:
+        self.inside.restore(state)
+
+
+def five_rounds(size: str, total_epochs: int, diary: str | None = None) -> dict[str, Any]:
+    """ALT-OPT-5 with the size's encoder and as many labels as the graph it is named after has."""
+    MLPEncoder().begin(2, 2, 0)  # what torch imports for that is no part of the fit's time
+    case = graphs.load(graphs.find(size))
+    y = case.known(fraction(case.y, case.size.train_share, seed=graphs.SEED).train)
+    X, A = case.X, case.adjacency()
+    encoder = MLPEncoder(hidden=case.size.hidden, weight_decay=5e-5)
+    model = AltOpt.paper(
+        n_rounds=5,
+        total_epochs=total_epochs,
+        n_warmup=WARM_UP,
+        encoder=encoder if diary is None else Diary(encoder, diary),
+        random_state=graphs.SEED,
+    )
+    found: dict[str, Any] = {}
+    with measured(found):
+        model.fit(X, y, graph=A)
+    if diary is not None:
+        np.save(Path(diary) / "F.npy", model.scores_)
+    return found | {"accuracy": accuracy(model, case.y, y), "encoder": asdict(encoder)}
+
+
+def encoder_alone(size: str, diary: str) -> dict[str, Any]:
+    """The same encoder on the rows and targets that a fit wrote down, and one prediction of all rows.
+
+    What was written down is read call by call, and the clock stands still meanwhile. Whoever trains it has the
+    graph, X and the given F at hand too, as the fit has.
+    """
+    folder, wanted = Path(diary), graphs.find(size)
+    case = graphs.load(wanted)
+    X, A = case.X, case.adjacency()
+    rows, F = np.load(folder / "all.npy"), np.load(folder / "F.npy")
+    encoder = MLPEncoder(hidden=wanted.hidden, weight_decay=5e-5)
+    learner = encoder.begin(rows.shape[1], wanted.n_classes, graphs.SEED)
+    parts: list[dict[str, Any]] = []
+    with same_threads(wanted.n_nodes * min(wanted.n_features, 256)):
+        for k in range(len(list(folder.glob("*-X.npy")))):
+            some, targets, weights, n_epochs = (
+                np.load(folder / f"{k}-{name}.npy") for name in ("X", "targets", "weights", "n_epochs")
+            )
+            parts.append({})
+            with measured(parts[-1]):
+                learner.train(some, targets, weights, int(n_epochs))
+            del some, targets, weights
+        parts.append({})
+        with measured(parts[-1]):
+            learner.predict(rows)
+    total = {key: sum(part[key] for part in parts) for key in ("seconds", "cpu")}
+    at_hand = {"n_nodes": X.shape[0], "n_entries": A.nnz, "n_given": F.size}
+    return total | at_hand | {"before_gb": parts[0]["before_gb"], "peak_gb": parts[-1]["peak_gb"]}
+
+
+def encoder_eager(size: str, diary: str) -> dict[str, Any]:
+    """Two epochs of the same network as any tutorial trains it, full batch in eager torch, on the first rows."""
+    folder, wanted = Path(diary), graphs.find(size)
+    case = graphs.load(wanted)
+    some, targets = (np.load(folder / f"0-{name}.npy") for name in ("X", "targets"))
+    found: dict[str, Any] = {"n_nodes": len(case.y)}
+    with same_threads(case.numbers), measured(found):
+        epoch = eager(some, targets.astype(np.float32), wanted.hidden, None, DROPOUT)
+        epoch()
+        epoch()
+    return found

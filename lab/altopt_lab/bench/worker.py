@@ -1,0 +1,72 @@
+"""Work in a process of its own, so that its peak memory is its own; `python -m altopt_lab.bench.worker` does one."""
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+MARK = "result: "
+
+
+def run(task: str, *, tasks: str = "altopt_lab.bench.tasks", **arguments: Any) -> dict[str, Any]:
+    """Do `task`, a function of the module `tasks`, in a fresh process; what it returns."""
+    wanted = json.dumps({"tasks": tasks, "task": task, "arguments": arguments})
+    call = [sys.executable, "-m", "altopt_lab.bench.worker", wanted]
+    done = subprocess.run(call, capture_output=True, text=True, check=False)
+    for line in done.stdout.splitlines():
+        if line.startswith(MARK):
+            return dict(json.loads(line.removeprefix(MARK)))
+    last = (done.stderr.strip().splitlines() or [f"ended with code {done.returncode}"])[-1]
+    # the kernel ends whoever takes the last of the memory, without a word
+    reason = "out of memory" if done.returncode == -9 else last
+    raise RuntimeError(f"{task} did not finish: {reason}")
+
+
+def resident_gb() -> float:
+    """Memory in use now."""
+    return _status("VmRSS")
+
+
+def peak_gb() -> float:
+    """The most memory this process has had in use.
+
+    Not ru_maxrss where /proc is there: Linux carries the starting process's own size over into that.
+    """
+    return _status("VmHWM")
+
+
+def _status(key: str) -> float:
+    path = Path("/proc/self/status")
+    if path.exists():
+        for line in path.read_text().splitlines():
+            if line.startswith(f"{key}:"):
+                return int(line.split()[1]) * 1024 / 1e9
+    import resource
+
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e9
+
+
+@contextmanager
+def measured(found: dict[str, Any]) -> Iterator[None]:
+    """Notes seconds and memory of the block: what was loaded before it, and the peak up to its end."""
+    found["before_gb"] = resident_gb()
+    wall, cpu = time.perf_counter(), time.process_time()
+    yield
+    found["seconds"], found["cpu"] = time.perf_counter() - wall, time.process_time() - cpu
+    found["peak_gb"] = max(peak_gb(), found["before_gb"])  # the kernel counts in batches, a few pages off
+
+
+def main() -> None:
+    call = json.loads(sys.argv[1])
+    task: Callable[..., dict[str, Any]] = getattr(import_module(call["tasks"]), call["task"])
+    print(MARK + json.dumps(task(**call["arguments"])), flush=True)
+
+
+if __name__ == "__main__":
+    main()

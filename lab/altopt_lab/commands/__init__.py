@@ -1,0 +1,1 @@
+"""Commands that altopt_lab adds to the command line of altopt."""

@@ -1,0 +1,195 @@
+"""ALT-OPT from flat settings, such as a search chooses and a file holds, and the space they are chosen from."""
+
+from dataclasses import asdict, dataclass, replace
+from time import perf_counter
+from typing import Any, Literal
+
+from altopt import AltOpt
+from altopt.arrays import Array
+from altopt.encoders import EnsembleEncoder, LinearEncoder, MLPEncoder
+from altopt.encoders.encoder import Encoder
+from altopt.graph import Graph
+from altopt.inputs import BlockInputs, HopInputs, Inputs, PlainInputs, Prepared, ReducedInputs
+from altopt.inputs.reduced import PreparedReduced
+from altopt.operator import NormalizedAdjacency
+from altopt.solvers import GradientSteps
+from altopt.training.paper import VIEWS
+
+# the paper's appendix, and beside it what it leaves open: the encoder's kind, what it reads, and its loss
+SEARCH_SPACE: dict[str, tuple[Any, ...]] = {
+    "feature_weight": (0.1, 0.3, 0.5, 0.7, 1.0),
+    "label_weight": (1.0, 3.0, 5.0, 7.0, 10.0),
+    "n_pseudo": (100, 200, 500, 5000, None),
+    "temperature": (0.1, 0.15, 0.2),
+    "restart": (0.1, 0.2, 0.3, 0.5),
+    "n_rounds": (5, 10),
+    "total_epochs": (200, 500),
+    "n_steps": (10, None),
+    "row_exponent": (0.0, 0.5, 1.0),
+    "inputs": ("reduced", "hops"),
+    "n_components": (64, 256, 512),
+    "root": (False, True),
+    "encoder": ("linear", "mlp"),
+    "C": (None, 1.0, 2.0, 5.0, 20.0),
+    "sharpness": (1.0, 2.0),
+    "loss": ("ce", "mse"),
+    "dropout": (0.0, 0.5, 0.8),
+    "weight_decay": (5e-3, 5e-4, 5e-5, 0.0),
+    "learning_rate": (0.01, 0.05),
+    "n_members": (1, 5),
+}
+ONLY_LINEAR, ONLY_MLP = ("C", "sharpness"), ("loss", "dropout", "weight_decay", "learning_rate", "n_members")
+
+
+@dataclass(frozen=True)
+class Form:
+    """All that a run of ALT-OPT is told. `n_steps` is the paper's K; None solves F to a tolerance instead.
+
+    `total_epochs` are spread over the rounds, as in the paper; an epoch of the linear encoder is one L-BFGS iteration.
+    """
+
+    variant: Literal["mse", "ce", "H", "N"] = "mse"
+    feature_weight: float = 0.3
+    label_weight: float = 1.0
+    restart: float = 0.1
+    temperature: float = 0.15
+    n_rounds: int | Literal["full"] = 5
+    n_pseudo: int | None = None
+    n_steps: int | None = None
+    inputs: Literal["reduced", "plain", "hops"] = "reduced"
+    row_exponent: float = 0.5
+    n_components: int = 256
+    root: bool = False
+    encoder: Literal["linear", "mlp"] = "linear"
+    C: float | None = 5.0
+    sharpness: float = 2.0
+    loss: Literal["ce", "mse"] = "ce"
+    hidden: int = 64
+    dropout: float = 0.5
+    weight_decay: float = 5e-3
+    learning_rate: float = 0.01
+    n_members: int = 1
+    n_warmup: int = 100
+    total_epochs: int = 200
+
+    def model(self, seed: int, shared: "SharedInputs | None" = None) -> AltOpt:
+        """The estimator under these settings."""
+        feature_view, graph_view, label_view = VIEWS[self.variant]
+        n_epochs = self.total_epochs
+        if isinstance(self.n_rounds, int) and self.n_rounds:
+            n_epochs = round(self.total_epochs / self.n_rounds)
+        inputs = self._inputs()
+        return AltOpt(
+            feature_weight=self.feature_weight,
+            label_weight=self.label_weight,
+            restart=self.restart,
+            temperature=self.temperature,
+            n_rounds=self.n_rounds,
+            n_warmup=self.n_warmup,
+            n_epochs=n_epochs,
+            n_pseudo=self.n_pseudo,
+            encoder=self._encoder(),
+            inputs=inputs if shared is None else shared.of(inputs),
+            solver=None if self.n_steps is None else GradientSteps(n_steps=self.n_steps),
+            feature_view=feature_view,
+            graph_view=graph_view,
+            label_view=label_view,
+            cross_fit=False,  # validation labels choose, as in the paper
+            random_state=seed,
+        )
+
+    def _encoder(self) -> Encoder:
+        if self.encoder == "linear":
+            return LinearEncoder(C=self.C, sharpness=self.sharpness)
+        plain = self.inputs == "plain"  # dropout of words is usual; of the leading directions it costs points
+        member = MLPEncoder(
+            hidden=(self.hidden,),
+            dropout=self.dropout,
+            input_dropout=self.dropout if plain else 0.0,
+            learning_rate=self.learning_rate,
+            weight_decay=self.weight_decay,
+            loss=self.loss,
+        )
+        return member if self.n_members == 1 else EnsembleEncoder(member, self.n_members)
+
+    def _inputs(self) -> Inputs:
+        if self.inputs == "plain":
+            return PlainInputs(scale_rows=True)
+        diffused = ReducedInputs(self.n_components, self.row_exponent, root=self.root)
+        if self.inputs == "reduced":
+            return diffused
+        hops = HopInputs(n_components=self.n_components // 2, row_exponent=self.row_exponent, root=self.root)
+        return BlockInputs((hops, diffused), scaling="size")
+
+
+# what a search tries first: our default's inputs for few labels and for more, the diffused features alone, also less
+# far and on words as they are and of any length, and the paper's own choices
+HOPS: dict[str, Any] = {"inputs": "hops", "C": None, "feature_weight": 1.0, "temperature": 0.2}
+STARTS: tuple[dict[str, Any], ...] = (
+    asdict(Form(root=True, n_components=64, **HOPS)),
+    asdict(Form(restart=0.2, **HOPS)),
+    asdict(Form(root=True)),
+    asdict(Form()),
+    asdict(Form(restart=0.5, C=20.0)),
+    asdict(Form(row_exponent=0.0, C=2.0, n_components=512)),
+    asdict(
+        Form(
+            encoder="mlp",
+            row_exponent=1.0,
+            n_pseudo=200,
+            temperature=0.1,
+            feature_weight=0.5,
+            label_weight=5.0,
+        )
+    ),
+)
+
+
+def form(settings: dict[str, Any]) -> Form:
+    return replace(Form(), **settings)
+
+
+class SharedInputs:
+    """Encoder inputs worked out once for all runs on a data set: they depend on no label and no split.
+
+    `seconds` adds up what the inputs of the models made since the last `reset` took to make, whoever made them.
+    """
+
+    def __init__(self) -> None:
+        self.made: dict[tuple[Any, ...], tuple[Prepared, float]] = {}
+        self.seconds = 0.0
+
+    def of(self, inputs: Inputs) -> "Remembered":
+        return Remembered(inputs, self)
+
+
+@dataclass(frozen=True)
+class Remembered:
+    """Inputs that are looked up before they are made; the seed of the range finder is always 0."""
+
+    inputs: Inputs
+    shared: SharedInputs
+
+    def prepare(
+        self, graph: Graph, A_tilde: NormalizedAdjacency, X: Any, restart: float, n_steps: int, seed: int
+    ) -> Prepared:
+        direction = self.inputs
+        if isinstance(direction, ReducedInputs):
+            direction = replace(direction, row_exponent=0.5)  # the directions do not depend on it
+        key = (direction, restart, n_steps, X.shape, A_tilde.n_nodes)
+        made = self.shared.made
+        if key not in made:
+            began = perf_counter()
+            found = direction.prepare(graph, A_tilde, X, restart, n_steps, 0)
+            made[key] = found, perf_counter() - began
+        prepared, seconds = made[key]
+        self.shared.seconds += seconds
+        if isinstance(self.inputs, ReducedInputs) and isinstance(prepared, PreparedReduced):
+            return self.inputs.rescale(prepared)
+        return prepared
+
+    def restore(self, state: dict[str, Array]) -> Prepared:
+        return self.inputs.restore(state)
+
+    def width(self, n_nodes: int, n_features: int, n_edges: int) -> float:
+        return self.inputs.width(n_nodes, n_features, n_edges)

@@ -1,0 +1,62 @@
+"""The results as one self-contained HTML page, figures drawn."""
+
+from pathlib import Path
+from typing import Any
+
+from altopt.cli.report.charts import Figure, axis, figure
+from altopt.cli.report.page import render
+from altopt_lab.experiments.page import HEAD, as_table, cells_table, claims_table, origin, said
+from altopt_lab.experiments.records import Record
+from altopt_lab.experiments.tables import ARTEFACTS
+from altopt_lab.experiments.tables.table import Chart, Shelf, Shown
+
+COLOURS = ("#3b7dd8", "#d9822b", "#2e9d6b", "#7a7a85", "#a05bc4", "#c2477f")
+
+
+def results_report(records: list[Record], path: Path) -> None:
+    """Write the page."""
+    shelf = Shelf(records)
+    title, *lead = (" ".join(part.split()) for part in HEAD.replace("`", "").strip().split("\n\n"))
+    judged = {"name": "claims", "title": "What the paper claims", "origin": ""}
+    sections = [judged | {"shown": [ready(claims_table(shelf)), ready(cells_table(shelf))]}]
+    for artefact in ARTEFACTS.values():
+        source = " ".join([f"altopt reproduce {artefact.name}{origin(artefact)}", *said(artefact.name)])
+        shown = [ready(found) for found in artefact.show(shelf)]
+        sections.append({"name": artefact.name, "title": artefact.title, "origin": source, "shown": shown})
+    render("results.html.j2", path, title=title.removeprefix("# "), lead=lead, sections=sections)
+
+
+def ready(shown: Shown) -> dict[str, Any]:
+    """A table, and a figure where it is one with something in it."""
+    if isinstance(shown, Chart):
+        return {"table": as_table(shown), "figure": drawn(shown) if any(s.x for s in shown.series) else None}
+    return {"table": shown, "figure": None}
+
+
+def drawn(chart: Chart) -> Figure:
+    """The chart for plotly: bars side by side, or lines, with deviations as whiskers."""
+    shape: dict[str, Any] = (
+        {"type": "bar"} if chart.kind == "bars" else {"type": "scatter", "mode": "lines+markers"}
+    )
+    data = [
+        {
+            **shape,
+            "name": series.name,
+            "x": [str(x) for x in series.x] if chart.kind == "bars" else series.x,
+            "y": series.y,
+            "error_y": {
+                "type": "data",
+                "array": series.spread,
+                "thickness": 1,
+                "visible": bool(series.spread),
+            },
+            "hovertemplate": "%{x}: %{y:.2f}",
+            "marker": {"color": colour},
+        }
+        for series, colour in zip(chart.series, COLOURS)
+    ]
+    lowest = min(y for series in chart.series for y in series.y)
+    highest = max(y for series in chart.series for y in series.y)
+    room = [max(0.0, lowest - 8), min(100.0, highest + 6)]
+    x = {"title": {"text": chart.x}, **({"type": "category"} if chart.kind == "bars" else {})}
+    return figure(data, x=x, y=axis(chart.y, range=room))

@@ -1,0 +1,42 @@
+"""The paper's own numbers, as its tables print them."""
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from altopt_lab.experiments.protocols import Cell
+
+
+@cache
+def _all() -> dict[str, Any]:
+    return dict(json.loads((Path(__file__).parent / "paper_figures.json").read_text(encoding="utf-8")))
+
+
+def published(artefact: str) -> dict[str, Any]:
+    """The values of one of its tables."""
+    return dict(_all()[artefact]["values"])
+
+
+def source(artefact: str) -> str:
+    """Which table or figure of the paper these are from."""
+    return str(_all()[artefact]["from"])
+
+
+def notes(artefact: str) -> tuple[str, ...]:
+    return tuple(_all()[artefact]["notes"])
+
+
+def accuracy(method: str, cell: Cell) -> float | None:
+    """The paper's mean accuracy in a cell of its transductive tables."""
+    found = published("transductive").get(str(cell), {}).get(method)
+    return None if found is None else float(found[0])
+
+
+def in_words(values: Any) -> str:
+    """A mean with its deviation, where it has one."""
+    if values is None:
+        return "-"
+    if isinstance(values, (int, float)):
+        return f"{values:.2f}"
+    return " ± ".join(f"{value:.2f}" for value in values)

@@ -1,0 +1,79 @@
+"""The runner: works through a list, first things first, and puts each on record; others may share the list."""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from altopt_lab.experiments.records import Record, Records
+
+if TYPE_CHECKING:
+    from altopt_lab.experiments.run import Grounds
+
+
+class Work(Protocol):
+    """Something that leaves one record."""
+
+    @property
+    def key(self) -> str:
+        """What makes it this work and no other."""
+
+    @property
+    def reads(self) -> str | None:
+        """The data set it needs, if it needs one."""
+
+    def stands(self, record: Record) -> bool:
+        """Whether a record of it still holds."""
+
+    def perform(self, grounds: "Grounds") -> Record: ...
+
+
+Hear = Callable[[int, int, Record, float], None]  # done, planned, the record, seconds left (a guess)
+
+
+def work_through(
+    wanted: Sequence[Work],
+    records: Records,
+    grounds: "Grounds",
+    budget: float = float("inf"),
+    retry: bool = False,
+    hear: Hear = lambda done, planned, record, left: None,
+) -> Iterator[Record]:
+    """The records of all that is wanted, in that order as far as possible: read, or made now and added.
+
+    Nothing is begun once `budget` seconds have passed. Work that another process has claimed is left to it, and
+    looked for on record at the end. What failed before is not tried again unless `retry`; what was run under other
+    settings than now is.
+    """
+    began = time.monotonic()
+    known = {line["key"]: line for line in records.lines}
+
+    def settled(work: Work) -> bool:
+        line = known.get(work.key)
+        return line is not None and work.stands(line) and not (retry and "failed" in line)
+
+    todo = [work for work in dict.fromkeys(wanted) if not settled(work)]
+    spent: list[float] = []
+    for number, work in enumerate(todo):
+        if time.monotonic() - began > budget:
+            break
+        if not records.claim(work.key):
+            continue
+        try:
+            fresh = {line["key"]: line for line in records.refresh()}
+            known |= fresh
+            if work.key in fresh and work.stands(fresh[work.key]):
+                continue
+            start = time.monotonic()
+            record = work.perform(grounds)
+            spent.append(time.monotonic() - start)
+            records.add(record)
+            known[work.key] = record
+        finally:
+            records.release(work.key)
+        left = sum(spent) / len(spent) * (len(todo) - number - 1)
+        hear(number + 1, len(todo), record, left)
+    records.refresh()
+    known = {line["key"]: line for line in records.lines}
+    for work in dict.fromkeys(wanted):
+        if work.key in known:
+            yield known[work.key]

@@ -1,0 +1,34 @@
+"""Every table and figure of the paper by name, the most informative first."""
+
+from altopt_lab.experiments.tables.choice import CHOICE
+from altopt_lab.experiments.tables.costs import BEST_EPOCHS, COMPLEXITY, EFFICIENCY, EPOCH_TIME, LAYER_MEMORY
+from altopt_lab.experiments.tables.others import HETEROPHILY, INDUCTIVE_TABLE, NORMALISED
+from altopt_lab.experiments.tables.own_labels import OWN_LABELS
+from altopt_lab.experiments.tables.peers import PEERS
+from altopt_lab.experiments.tables.statistics import STATISTICS
+from altopt_lab.experiments.tables.studies import ABLATION, LAYER_TABLE, SENSITIVITY, TOP_K
+from altopt_lab.experiments.tables.table import Artefact
+from altopt_lab.experiments.tables.transductive import TRANSDUCTIVE
+
+ARTEFACTS: dict[str, Artefact] = {
+    artefact.name: artefact
+    for artefact in (
+        TRANSDUCTIVE,
+        PEERS,
+        OWN_LABELS,
+        ABLATION,
+        TOP_K,
+        LAYER_TABLE,
+        BEST_EPOCHS,
+        EPOCH_TIME,
+        EFFICIENCY,
+        COMPLEXITY,
+        LAYER_MEMORY,
+        HETEROPHILY,
+        CHOICE,
+        INDUCTIVE_TABLE,
+        NORMALISED,
+        SENSITIVITY,
+        STATISTICS,
+    )
+}

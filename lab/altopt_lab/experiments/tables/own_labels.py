@@ -1,0 +1,144 @@
+"""No validation labels: AltOpt() choosing from its training labels, beside peers with and without validation."""
+
+import numpy as np
+
+from altopt_lab.experiments import published
+from altopt_lab.experiments.protocols import CELLS, CO_OCCURRENCE, N_SPLITS, Cell
+from altopt_lab.experiments.tables.table import NOT_RUN, Artefact, Ask, Shelf, Shown, Table, Turn, repeated
+
+OURS, RECIPE, PEER = "AltOpt()", "fixed recipe", "APPNP"
+UNAIDED = tuple(
+    f"{name}, no validation labels"
+    for name in ("LP", "SGC", "SGC on 0/1 words", "C&S", "C&S on 0/1 words", "APPNP", "APPNP on 0/1 words")
+)
+JUDGED = tuple(cell for cell in CELLS if cell.rate in ("5", "20"))
+TWENTY = tuple(cell for cell in CELLS if cell.rate == "20")
+
+
+def plan(ask: Ask) -> list[Turn]:
+    turns = []
+    for method, cells in ((OURS, CELLS), (RECIPE, CELLS), *((name, JUDGED) for name in UNAIDED)):
+        for cell in filter(ask.wants, cells):
+            few = method in UNAIDED and cell.dataset in CO_OCCURRENCE
+            turns += repeated(method, cell, ask.n_splits or (3 if few else N_SPLITS), 1)
+    return turns
+
+
+def gap(shelf: Shelf, other: str, cell: Cell) -> float | None:
+    both = shelf.on_the_same_splits(OURS, other, cell)
+    return None if both is None else both[0] - both[1]
+
+
+def in_words(value: float | None) -> str:
+    return NOT_RUN if value is None else f"{value:+.2f}"
+
+
+def show(shelf: Shelf) -> list[Shown]:
+    return [accuracy(shelf), judged(shelf)]
+
+
+def accuracy(shelf: Shelf) -> Table:
+    rows = []
+    for cell in CELLS:
+        best = [g for name in UNAIDED if (g := gap(shelf, name, cell)) is not None]
+        paper = published.accuracy("ALT-OPT", cell)
+        rows.append(
+            (
+                str(cell),
+                shelf.words(OURS, cell),
+                "" if paper is None else f"{paper:.2f}",
+                in_words(gap(shelf, "ALT-OPT", cell)),
+                in_words(gap(shelf, PEER, cell)),
+                in_words(gap(shelf, RECIPE, cell)),
+                in_words(min(best)) if best else NOT_RUN,
+            )
+        )
+    columns = (
+        "cell",
+        OURS,
+        "paper's tuned ALT-OPT",
+        "above our tuned ALT-OPT",
+        "above tuned APPNP",
+        "above the fixed recipe",
+        "above the best unaided peer",
+    )
+    notes = (
+        "AltOpt() sees training labels alone. Tuned methods choose settings and epoch or round by validation labels. "
+        "Unaided peers (LP, SGC, C&S and APPNP with default settings, last epoch; the latter three on row-normalised "
+        "words and on words as they are) see training labels alone, and the best of them in a cell is taken. Each gap "
+        "is over the splits that both were run on.",
+        *verdicts(shelf),
+    )
+    return Table("Test accuracy without validation labels", columns, rows, notes)
+
+
+def verdicts(shelf: Shelf) -> list[str]:
+    """The promises that the default makes, judged from the records."""
+    against_peer = [g for cell in JUDGED if (g := gap(shelf, PEER, cell)) is not None]
+    against_recipe = [g for cell in CELLS if (g := gap(shelf, RECIPE, cell)) is not None]
+    unaided = [g for cell in JUDGED for name in UNAIDED if (g := gap(shelf, name, cell)) is not None]
+    found = []
+    if against_peer:
+        found.append(
+            f"Against APPNP tuned with validation labels: within 0.5 in {sum(g >= -0.5 for g in against_peer)} of "
+            f"{len(against_peer)} cells run (asked: all of 10), above in {sum(g > 0 for g in against_peer)} (asked: 6)."
+        )
+    if against_recipe:
+        found.append(
+            f"Against the fixed recipe: {np.mean(against_recipe):+.2f} on average over {len(against_recipe)} of 22 "
+            "cells (asked: +0.50)."
+        )
+    if unaided:
+        found.append(
+            f"Against unaided peers: at least level minus 0.3 in {sum(g >= -0.3 for g in unaided)} of {len(unaided)} "
+            "comparisons run."
+        )
+    return found
+
+
+def judged(shelf: Shelf) -> Table:
+    """Leave-one-out accuracy beside the truth, how often its interval holds it, and calibration."""
+    rows, off, held, errors = [], [], [], []
+    for cell in CELLS:
+        lines = [line for line in shelf.good(OURS, cell) if "leave_one_out" in line]
+        if not lines:
+            continue
+        said, truth = (
+            np.array([100 * line[key] for line in lines]) for key in ("leave_one_out", "true_accuracy")
+        )
+        inside = [line["interval"][0] <= line["true_accuracy"] <= line["interval"][1] for line in lines]
+        error = [line["calibration_error"] for line in lines]
+        if cell in TWENTY:
+            off += (said - truth).tolist()
+            held += inside
+            errors += error
+        rows.append(
+            (
+                str(cell),
+                f"{said.mean():.1f}",
+                f"{truth.mean():.1f}",
+                f"{np.abs(said - truth).mean():.1f}",
+                f"{np.mean(inside):.0%}",
+                f"{np.mean(error):.3f}",
+            )
+        )
+    columns = (
+        "cell",
+        "leave-one-out, %",
+        "truth, %",
+        "mean distance",
+        "interval holds it",
+        "calibration error",
+    )
+    notes: tuple[str, ...] = ()
+    if off:
+        notes = (
+            f"At 20 labels per class: leave-one-out is {np.mean(off):+.1f} points from the truth on average (asked: "
+            f"within 4), its interval holds the truth in {np.mean(held):.0%} of splits (asked: 80 %), the calibration "
+            f"error is {np.mean(errors):.3f} on average (asked: 0.05). The truth is the accuracy on all unlabelled "
+            "nodes.",
+        )
+    return Table("What AltOpt() says of itself", columns, rows, notes)
+
+
+OWN_LABELS = Artefact("own-labels", "AltOpt() without validation labels", plan, show)

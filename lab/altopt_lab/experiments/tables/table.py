@@ -1,0 +1,159 @@
+"""What a table or figure of the paper is here: the work it needs, and how it is shown from what is on record."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from altopt.arrays import Array
+from altopt_lab.experiments.protocols import Cell
+from altopt_lab.experiments.records import Record
+from altopt_lab.experiments.run import Change, Run
+from altopt_lab.experiments.runner import Work
+
+NOT_RUN = "not run"
+
+
+@dataclass(frozen=True)
+class Ask:
+    """Which part of an artefact is wanted; None: all of it."""
+
+    dataset: str | None = None
+    rate: str | None = None
+    n_splits: int | None = None
+    n_runs: int | None = None
+    method: str | None = None
+
+    def wants(self, cell: Cell) -> bool:
+        return self.dataset in (None, cell.dataset) and self.rate in (None, cell.rate)
+
+
+@dataclass(frozen=True)
+class Turn:
+    """A piece of work and when its turn is: all first repetitions come before any second one."""
+
+    number: int
+    work: Work
+
+
+@dataclass(frozen=True)
+class Table:
+    """Text cells under headings, `n_labels` columns of which say what a row is; `notes` go below."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: Sequence[tuple[str, ...]]
+    notes: tuple[str, ...] = ()
+    n_labels: int = 1
+
+
+@dataclass(frozen=True)
+class Series:
+    name: str
+    x: list[Any]
+    y: list[float]
+    spread: list[float] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A figure: on a page of text its numbers stand in a table, on the HTML page it is drawn."""
+
+    title: str
+    x: str
+    y: str
+    series: list[Series]
+    notes: tuple[str, ...] = ()
+    kind: str = "lines"  # or "bars"
+
+
+Shown = Table | Chart
+
+
+@dataclass(frozen=True)
+class Artefact:
+    """A table or figure by name: what to run for it, the most informative first, and what it shows."""
+
+    name: str
+    title: str
+    plan: Callable[[Ask], list[Turn]]
+    show: Callable[["Shelf"], list[Shown]]
+
+
+class Shelf:
+    """Records by what they are of."""
+
+    def __init__(self, records: Sequence[Record]) -> None:
+        self.by_key: dict[str, Record] = {}
+        for line in records:
+            self.by_key.pop(line["key"], None)  # a later record takes the place of an earlier one, at the end
+            self.by_key[line["key"]] = line
+        self._rows: dict[tuple[Any, ...], list[Record]] = {}
+        for line in self.by_key.values():
+            if "split_seed" in line:
+                change = tuple(line.get("changed", {}).items())
+                place = (line["method"], line["dataset"], line["rate"], repr(change))
+                self._rows.setdefault(place, []).append(line)
+        # settings may have been chosen anew: runs under others than the newest do not belong to the same mean
+        for place, lines in self._rows.items():
+            newest = [line.get("settings") for line in lines if "settings" in line][-1:]
+            self._rows[place] = [
+                line for line in lines if line.get("settings", *newest) in newest or not newest
+            ]
+
+    def get(self, key: str) -> Record | None:
+        return self.by_key.get(key)
+
+    def runs(self, method: str, cell: Cell, change: Change = ()) -> list[Record]:
+        """All runs of a cell on record, whether they ended well or not."""
+        return self._rows.get((method, cell.dataset, cell.rate, repr(tuple(change))), [])
+
+    def good(self, method: str, cell: Cell, change: Change = ()) -> list[Record]:
+        return [line for line in self.runs(method, cell, change) if "test_accuracy" in line]
+
+    def accuracies(self, method: str, cell: Cell, change: Change = ()) -> Array:
+        """Test accuracy of each run, in %."""
+        return np.array([100 * line["test_accuracy"] for line in self.good(method, cell, change)])
+
+    def mean(self, method: str, cell: Cell, change: Change = ()) -> float | None:
+        found = self.accuracies(method, cell, change)
+        return float(found.mean()) if len(found) else None
+
+    def on_the_same_splits(self, method: str, other: str, cell: Cell) -> tuple[float, float, int] | None:
+        """Means of two methods over the splits that both were run on, and how many; each split counts once."""
+        mine, theirs = (self._by_split(name, cell) for name in (method, other))
+        shared = sorted(mine.keys() & theirs.keys())
+        if not shared:
+            return None
+        ours, other_mean = (float(np.mean([by[split] for split in shared])) for by in (mine, theirs))
+        return ours, other_mean, len(shared)
+
+    def _by_split(self, method: str, cell: Cell) -> dict[int, float]:
+        found: dict[int, list[float]] = {}
+        for line in self.good(method, cell):
+            found.setdefault(line["split_seed"], []).append(100 * line["test_accuracy"])
+        return {split: float(np.mean(values)) for split, values in found.items()}
+
+    def words(self, method: str, cell: Cell, change: Change = ()) -> str:
+        """Mean ± standard deviation (splits x runs), or why there is nothing."""
+        lines = self.good(method, cell, change)
+        if not lines:
+            failed = [line["failed"] for line in self.runs(method, cell, change) if "failed" in line]
+            return f"failed: {failed[0][:60]}" if failed else NOT_RUN
+        found = self.accuracies(method, cell, change)
+        n_splits = len({line["split_seed"] for line in lines})
+        n_runs = max(1, round(len(lines) / n_splits))
+        mark = "" if not any("not tuned" in line["settings_from"] for line in lines) else " untuned"
+        return f"{found.mean():.2f} ± {found.std():.2f} ({n_splits} x {n_runs}{mark})"
+
+
+def repeated(
+    method: str, cell: Cell, n_splits: int, n_runs: int, change: Change = (), turn: int = 0
+) -> list[Turn]:
+    """Every split once, then every split again with other seeds."""
+    return [
+        Turn(turn + run * n_splits + split, Run(method, cell, split, split * 3 + run, change))
+        for run in range(n_runs)
+        for split in range(n_splits)
+    ]

@@ -1,0 +1,249 @@
+"""Settings chosen with optuna on validation accuracy alone, trial after trial on record, so that it can go on.
+
+A trial is fitted on one tuning split after another and given up when it is behind; the best few are then fitted on
+further splits, for the best of many by two splits is mostly lucky. No test label is looked at, and the tuning splits
+are none of those that are reported.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from statistics import mean
+from typing import Any
+
+import numpy as np
+
+from altopt.arrays import Array
+from altopt.errors import InputError
+from altopt.selection.leave_one_out import class_weights
+from altopt.training.class_priors import sizes_behind
+from altopt_lab.experiments import tuned
+from altopt_lab.experiments.methods import AltOptMethod, Ground, Method, Settings, within
+from altopt_lab.experiments.protocols import CO_OCCURRENCE, INDUCTIVE, Cell, split_of, tuning_splits
+from altopt_lab.experiments.records import Record, Records
+from altopt_lab.experiments.run import accuracy, made_on
+
+LONGEST_FIT = 8.0  # CPU seconds: slower settings of ALT-OPT are not chosen, for hundreds of runs follow
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much is tried."""
+
+    n_trials: int = 24
+    n_splits: int = 2
+    n_finalists: int = 3
+    n_final_splits: int = 4  # in all, the first ones included
+    seconds: float = 1e9  # no new trial after this long
+    longest_fit: float = 1e9  # seconds; settings under which a fit takes longer are not chosen
+
+
+def usual_effort(method: Method, cell: Cell) -> Effort:
+    """Where splits differ much, with few labels or few validation nodes, more splits and more finalists.
+
+    Peers are tuned twice for a data set, at 20 labels of each class and at 30 % of all nodes, and their fits take
+    many times as long.
+    """
+    if not isinstance(method, AltOptMethod):
+        return Effort()
+    if cell.rate in ("5", "10") or cell.dataset in CO_OCCURRENCE:
+        return Effort(n_splits=4, n_finalists=8, n_final_splits=18, longest_fit=LONGEST_FIT)
+    return Effort(longest_fit=LONGEST_FIT)
+
+
+def tune(
+    method: Method,
+    cell: Cell,
+    ground: Ground,
+    records: Records,
+    effort: Effort,
+    say: Callable[[str], None] = lambda line: None,
+) -> Record:
+    """Choose a cell's settings; trials on record count, and what is chosen goes into the method's file."""
+    name, inductive = tuned.name_in_file(method, cell), cell.rate == INDUCTIVE
+    space = method.space(inductive=inductive)
+    trials = Trials(method, cell, name, ground, records)
+    study = new_study(effort.n_splits)
+    for scores in trials.by_settings.values():
+        study.add_trial(past_trial(study, space, scores, effort))
+    for settings in [*method.starts(), *(within(found, space) for found in tuned.elsewhere(method, name))]:
+        if trials.canonical(settings) not in trials.by_settings:
+            study.enqueue_trial(settings, skip_if_exists=True)
+    began = time.perf_counter()
+    while trials.n_within(space) < min(effort.n_trials, n_points(space)):
+        if time.perf_counter() - began > effort.seconds and len(trials.by_settings) >= 4:
+            break
+        if not one_trial(study, space, trials, effort, say):
+            break
+    best = trials.ranking(effort.n_splits, effort.longest_fit)[: effort.n_finalists]
+    for settings in best:
+        for split in tuning_splits(cell)[: effort.n_final_splits]:
+            if time.perf_counter() - began < effort.seconds:
+                trials.score(settings, split)
+    n_most = max(len(trials.by_settings[trials.canonical(s)].scores) for s in best)
+    winner = trials.ranking(n_most, effort.longest_fit)[0]
+    found = trials.by_settings[trials.canonical(winner)]
+    entry = {
+        "settings": winner,
+        "validation_accuracy": round(mean(found.scores.values()), 6),
+        "rate": cell.rate,
+        "splits": sorted(found.scores),
+        "trials": len(trials.by_settings),
+    }
+    tuned.write(method.name, name, entry)
+    right = 100 * mean(found.scores.values())
+    say(f"{method.name} on {name}: {right:.2f} % of validation labels with {winner}")
+    return entry
+
+
+@dataclass
+class Scores:
+    settings: Settings
+    scores: dict[int, float]  # validation accuracy by tuning split
+    seconds: float = 0.0  # of the quickest fit: others may have had to share the machine
+
+
+class Trials:
+    """What has been tried in a cell, by settings."""
+
+    def __init__(self, method: Method, cell: Cell, name: str, ground: Ground, records: Records) -> None:
+        self.method, self.cell, self.name, self.ground, self.records = method, cell, name, ground, records
+        self.by_settings: dict[str, Scores] = {}
+        for line in records.lines:
+            alike = line.get("by_class_size", False) == cell.judged_by_class
+            if (line["method"], line["name"]) == (method.name, name) and alike:
+                self._keep(line["settings"], line["split_seed"], line["validation_accuracy"], line["seconds"])
+
+    def canonical(self, settings: Settings) -> str:
+        return repr(sorted(self.method.prune(settings).items()))
+
+    def n_within(self, space: dict[str, tuple[Any, ...]]) -> int:
+        """How many chose all that the space has by now; others, from when it was smaller, only guide the search."""
+        tried = (entry.settings for entry in self.by_settings.values())
+        return sum(set(self.method.prune(within(settings, space))) <= set(settings) for settings in tried)
+
+    def _keep(self, settings: Settings, split: int, found: float, seconds: float) -> None:
+        settings = self.method.prune(settings)
+        entry = self.by_settings.setdefault(self.canonical(settings), Scores(settings, {}, seconds))
+        entry.scores[split] = found
+        entry.seconds = min(entry.seconds, seconds)
+
+    def score(self, settings: Settings, seed: int) -> float:
+        """Validation accuracy on a tuning split; fitted if it is not on record."""
+        settings = self.method.prune(settings)
+        known = self.by_settings.get(self.canonical(settings))
+        if known is not None and seed in known.scores:
+            return known.scores[seed]
+        data = self.ground.dataset
+        split = split_of(data, self.cell.rate, seed)
+        fit = self.method.fit_inductively if self.cell.rate == INDUCTIVE else self.method.fit
+        began = time.process_time()
+        try:
+            fitted = fit(self.ground, split, settings, seed)
+            judge = by_class_size if self.cell.judged_by_class else accuracy
+            found = judge(fitted.labels, np.asarray(data.y), split.validation)
+        except (ArithmeticError, RuntimeError, ValueError) as error:
+            if isinstance(error, InputError):
+                raise
+            found = 0.0
+        seconds = time.process_time() - began
+        line = {
+            "method": self.method.name,
+            "name": self.name,
+            "dataset": self.cell.dataset,
+            "rate": self.cell.rate,
+            "split_seed": seed,
+            "settings": settings,
+            "validation_accuracy": found,
+            "seconds": round(seconds, 3),
+        } | ({"by_class_size": True} if self.cell.judged_by_class else {})
+        self.records.add(line | {"made": made_on()["made"]})
+        self._keep(settings, seed, found, seconds)
+        return found
+
+    def ranking(self, n_splits: int, longest_fit: float) -> list[Settings]:
+        """Best first, by the mean over splits, of those fitted on at least so many splits and quickly enough."""
+        tried = list(self.by_settings.values())
+        quick = [entry for entry in tried if entry.seconds <= longest_fit] or tried
+        most = max(len(entry.scores) for entry in quick)
+        fair = [entry for entry in quick if len(entry.scores) >= min(n_splits, most)]
+        return [entry.settings for entry in sorted(fair, key=lambda entry: -mean(entry.scores.values()))]
+
+
+def by_class_size(labels: Array, y: Array, nodes: Array) -> float:
+    """The share of all nodes that are labelled rightly, from `nodes` drawn by class: classes count by their size."""
+    classes, codes = np.unique(y[nodes], return_inverse=True)
+    said = np.searchsorted(classes, labels)
+    weights = class_weights(
+        codes, sizes_behind(codes, said[nodes], np.bincount(said, minlength=len(classes)))
+    )
+    return round(float(np.mean(weights * (labels[nodes] == y[nodes]))), 6)
+
+
+def new_study(n_splits: int) -> Any:
+    try:
+        import optuna
+    except ImportError as cause:
+        raise InputError(
+            "Tuning needs optuna, which is not installed. Install it with: pip install 'altopt[experiments]'."
+        ) from cause
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    sampler = optuna.samplers.TPESampler(seed=0, n_startup_trials=8, multivariate=False)
+    pruner = optuna.pruners.MedianPruner(n_startup_trials=4, n_warmup_steps=n_splits // 3)
+    return optuna.create_study(direction="maximize", sampler=sampler, pruner=pruner)
+
+
+def past_trial(study: Any, space: dict[str, tuple[Any, ...]], entry: Scores, effort: Effort) -> Any:
+    """A trial on record as optuna knows it."""
+    import optuna
+
+    full = {key: entry.settings.get(key, choices[0]) for key, choices in space.items()}
+    means = {step: mean(list(entry.scores.values())[: step + 1]) for step in range(len(entry.scores))}
+    finished = len(entry.scores) >= effort.n_splits
+    state = optuna.trial.TrialState.COMPLETE if finished else optuna.trial.TrialState.PRUNED
+    return optuna.trial.create_trial(
+        params=full,
+        distributions={key: categories(choices) for key, choices in space.items()},
+        value=mean(entry.scores.values()),
+        intermediate_values=means,
+        state=state,
+    )
+
+
+def categories(choices: tuple[Any, ...]) -> Any:
+    import optuna
+
+    return optuna.distributions.CategoricalDistribution(choices)
+
+
+def one_trial(
+    study: Any, space: dict[str, tuple[Any, ...]], trials: Trials, effort: Effort, say: Callable[[str], None]
+) -> bool:
+    """Ask for settings not yet tried, fit split after split, stop when behind; False when nothing new comes up."""
+    import optuna
+
+    for _ in range(20):  # settings that differ only in what has no meaning are the same
+        trial = study.ask({key: categories(choices) for key, choices in space.items()})
+        if trials.canonical(trial.params) not in trials.by_settings:
+            break
+        study.tell(trial, mean(trials.by_settings[trials.canonical(trial.params)].scores.values()))
+    else:
+        return False
+    found = []
+    for step, split in enumerate(tuning_splits(trials.cell)[: effort.n_splits]):
+        found.append(trials.score(trial.params, split))
+        trial.report(mean(found), step)
+        slow = trials.by_settings[trials.canonical(trial.params)].seconds > effort.longest_fit
+        if trial.should_prune() or slow:
+            study.tell(trial, state=optuna.trial.TrialState.PRUNED)
+            break
+    else:
+        study.tell(trial, mean(found))
+    number = trials.n_within(space)
+    words = f"{trials.method.name} on {trials.name}, trial {number} of {effort.n_trials}"
+    say(f"{words}: {100 * mean(found):.2f} %")
+    return True
+
+
+def n_points(space: dict[str, tuple[Any, ...]]) -> int:
+    return int(np.prod([len(choices) for choices in space.values()], dtype=object)) if space else 1

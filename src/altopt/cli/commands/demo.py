@@ -1,0 +1,54 @@
+"""altopt demo: the comparison on built-in data, as a table."""
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from altopt.cli.commands.fit import prepare_folder
+
+
+def demo(
+    out: Annotated[Path, typer.Option(help="Folder for predictions and report.html.")] = Path("demo"),
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
+) -> None:
+    """Fit AltOpt, the paper's form, LabelSpreading and an MLP on built-in data and compare them."""
+    from rich.console import Console
+
+    from altopt.cli.demo import LABELS_PER_CLASS, SEEDS, run
+
+    prepare_folder(out)
+    steps = Console(stderr=True, markup=False, highlight=False)
+    if quiet:
+        results = run(out)
+    elif sys.stderr.isatty():
+        with steps.status("starting") as status:
+            results = run(out, say=status.update)
+    else:
+        results = run(out, say=lambda line: typer.echo(line, err=True))
+    Console(highlight=False).print(table(results, LABELS_PER_CLASS, len(SEEDS)))
+    for method, how in {result.method: result.how for result in results}.items():
+        typer.echo(f"{method} was given {how}.")
+    typer.echo(
+        f"Wrote {out / 'report.html'}, {out / 'results.json'} and predictions.parquet in "
+        f"{' and '.join(str(out / name) for name in dict.fromkeys(result.dataset for result in results))}."
+    )
+
+
+def table(results: list[Any], n_labels: int, n_splits: int) -> Any:
+    from rich import box
+    from rich.table import Table
+
+    title = f"{n_labels} labels per class, {n_splits} random splits, one thread"
+    shown = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left")
+    shown.add_column("data", no_wrap=True)
+    shown.add_column("method", no_wrap=True)
+    shown.add_column("accuracy, %", justify="right", no_wrap=True)
+    shown.add_column("s a fit", justify="right", no_wrap=True)
+    for k, result in enumerate(results):
+        last = k + 1 == len(results) or results[k + 1].dataset != result.dataset
+        accuracy = f"{100 * result.mean:.1f} ± {100 * result.sd:.1f}"
+        seconds = f"{result.mean_seconds:.3f}"
+        shown.add_row(result.dataset, result.method, accuracy, seconds, end_section=last)
+    return shown

@@ -1,0 +1,103 @@
+"""altopt explain: which labels and whose features gave a node its label, with amounts that sum to its score."""
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from altopt.cli.commands.predict import model_folder
+
+
+def explain(
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="Folder that fit wrote.")],
+    nodes: Annotated[list[str], typer.Argument(metavar="NODE...", help="Ids of the nodes to explain.")],
+    against: Annotated[str | None, typer.Option(help="A class: why the prediction and not this one.")] = None,
+    top: Annotated[int, typer.Option(min=1, help="Entries of each list to show.")] = 10,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON line a node, no tables.")] = False,
+) -> None:
+    """Show the ledger of a prediction: the evidence, its sum, and the path that carried most.
+
+    Exact for the encoder output that was used and for F before the softmax.
+    """
+    from altopt import AltOpt
+
+    fitted = AltOpt.load(model_folder(model))
+    names = [read_id(node, fitted.graph_.ids) for node in nodes]
+    other = None if against is None else read_class(against, fitted.classes_)
+    for k, explanation in enumerate(fitted.explain_many(names)):
+        contrast = None if other is None else explanation.against(other)
+        if as_json:
+            record = explanation.record(top)
+            if contrast is not None:
+                record["against"] = contrast.record(top)
+            typer.echo(json.dumps(record, default=str))
+        else:
+            typer.echo(("\n" if k else "") + "\n".join(in_words(explanation, contrast, top)))
+
+
+def read_id(text: str, ids: Any) -> Any:
+    """A node's id in the type of the graph's own."""
+    if ids.dtype.kind not in "iu":
+        return text
+    try:
+        return int(text)
+    except ValueError:
+        return text  # which no node is called: the refusal says so
+
+
+def read_class(text: str, classes: Any) -> Any:
+    """A class as it was written, in the classes' own type."""
+    return next((name for name in classes.tolist() if str(name) == text), text)
+
+
+def in_words(explanation: Any, contrast: Any, top: int) -> list[str]:
+    """The ledger as lines of text."""
+    k, classes = explanation.code, [str(name) for name in explanation.classes.tolist()]
+    ranked = sorted(range(len(classes)), key=lambda j: -explanation.evidence[j])[:4]
+    runners = ", ".join(f"{classes[j]} {explanation.evidence[j]:.4f}" for j in ranked if j != k)
+    lines = [
+        f"Node {explanation.node}: {classes[k]}, score {explanation.total:.4f} (next: {runners})",
+        "",
+    ]
+    rest = "the F its steps began with" if explanation.from_start else "further away, not listed"
+    parts = [
+        ("labels", explanation.label_evidence[k]),
+        ("features", explanation.feature_evidence[k]),
+        (rest, explanation.tail[k]),
+    ]
+    lines += [
+        f"  {'from ' + what:<32}{amount:>9.4f}{share(amount, explanation.total)}" for what, amount in parts
+    ]
+    shown = explanation if contrast is None else contrast
+    total = explanation.total if contrast is None else contrast.margin
+    if contrast is not None:
+        lines += ["", f"  Why {contrast.prediction} and not {contrast.other}: ahead by {contrast.margin:.4f}"]
+    lines += ["", *ledger("label of node", [(n, c, a) for n, c, a in shown.from_labels], total, top)]
+    lines += ["", *ledger("features of node", [(n, "", a) for n, a in shown.from_features], total, top)]
+    walk, amount = explanation.path
+    if walk:
+        carried = "" if amount is None else f" ({amount:.4f})"
+        lines += ["", f"  Strongest path{carried}: " + " -> ".join(str(node) for node in walk)]
+    lines += ["", "  Exact for the encoder output that was used, and for F before the softmax."]
+    return lines
+
+
+def ledger(title: str, entries: list[tuple[Any, Any, float]], total: float, top: int) -> list[str]:
+    """The largest entries and the rest in one line."""
+    named = [entry for entry in entries if entry[0] is not None]
+    if not named:
+        return [f"  {title}: none"]
+    wide = max(len(str(node)) for node, *_ in named[:top])
+    wide = max(wide, len(title))
+    lines = [f"  {title:<{wide}}  {'':<12}{'amount':>9}   share"]
+    for node, label, amount in named[:top]:
+        lines.append(f"  {node!s:<{wide}}  {label!s:<12}{amount:>9.4f}{share(amount, total)}")
+    rest = sum(amount for *_, amount in named[top:])
+    if len(named) > top:
+        lines.append(f"  {f'{len(named) - top:,} more':<{wide}}  {'':<12}{rest:>9.4f}{share(rest, total)}")
+    return lines
+
+
+def share(amount: float, total: float) -> str:
+    return f"{100 * amount / total:>7.1f} %" if total else ""

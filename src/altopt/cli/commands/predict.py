@@ -1,0 +1,88 @@
+"""altopt predict: labels for nodes that a stored model has not seen."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+
+def predict(
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="Folder that fit wrote.")],
+    features: Annotated[Path, typer.Option(help="Table of the new nodes, with the columns of the fit.")],
+    out: Annotated[Path, typer.Option(help="File for the predictions, .parquet or .csv.")],
+    edges: Annotated[
+        Path | None,
+        typer.Option(help="Table with source and target: new nodes to known ones or to each other."),
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Say nothing but errors.")] = False,
+) -> None:
+    """Find labels for nodes that were not there at the fit."""
+    import warnings
+
+    from altopt import AltOpt
+    from altopt.arrays import certainty
+    from altopt.errors import InputError
+    from altopt.graph import tables
+    from altopt.graph.readers import is_text
+
+    if out.suffix.lower() not in (".parquet", ".csv"):
+        raise InputError(f"--out {out} ends in neither .parquet nor .csv. Name the output with one of them.")
+    fitted = AltOpt.load(model_folder(model))
+    text = is_text(fitted.graph_.ids)
+    ids, X, names = tables.read_features(features, text_ids=text)
+    if features.suffix.lower() not in (".npy", ".npz"):
+        X = X[:, in_order(names, fitted.feature_names_in_.tolist(), features)]
+    table = None if edges is None else read_new_edges(edges, text, ids, fitted, features)
+    with warnings.catch_warnings():  # the columns are in order, so their names are not needed
+        warnings.filterwarnings("ignore", message="X does not have valid feature names")
+        probabilities = fitted.predict_proba(X, edges=table, ids=ids)
+    found = fitted.classes_[probabilities.argmax(axis=1)]
+    out.parent.mkdir(parents=True, exist_ok=True)
+    tables.write_predictions(out, ids, found, certainty(probabilities), probabilities, fitted.classes_)
+    if not quiet:
+        typer.echo(f"Wrote {out}: labels for {len(ids):,} new nodes.")
+
+
+def model_folder(path: Path) -> Path:
+    """The stored model itself, given it or the folder of the fit that holds it."""
+    return path / "model" if (path / "model").is_dir() else path
+
+
+def in_order(names: list[str], wanted: list[str], path: Path) -> list[int]:
+    """Where each of the fit's columns stands among the new ones."""
+    from altopt.errors import InputError
+
+    place = {name: column for column, name in enumerate(names)}
+    for name in wanted:
+        if name not in place:
+            raise InputError(f"{path} has no column {name!r}, which the model was fitted on. Add it.")
+    extra = [name for name in names if name not in set(wanted)]
+    if extra:
+        raise InputError(f"{path} has a column {extra[0]!r}, unknown to the model. Leave it out.")
+    return [place[name] for name in wanted]
+
+
+def read_new_edges(path: Path, text_ids: bool, ids: Any, fitted: Any, features: Path) -> Any:
+    """The edges as a table; each end must be a new or a known node."""
+    import numpy as np
+    import pyarrow as pa
+
+    from altopt.errors import InputError
+    from altopt.graph import tables
+    from altopt.graph.readers import lookup
+
+    known = lookup(fitted.graph_.ids, ids)
+    if known.max() >= 0:
+        node = ids[known >= 0].tolist()[0]
+        raise InputError(
+            f"{features} names node {node!r}, which the model was fitted on. With --edges every "
+            "new node needs an id of its own."
+        )
+    ends = tables.read_edges(path, text_ids=text_ids)
+    nodes = np.array([*fitted.graph_.ids.tolist(), *ids.tolist()], dtype=object)
+    for name in ("source", "target"):
+        try:
+            tables.match(nodes, ends[name], f"{path}, column {name!r},")
+        except InputError as error:
+            raise InputError(f"{error} Known are the fitted nodes and those of {features}.") from error
+    return pa.table(ends)

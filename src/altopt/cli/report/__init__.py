@@ -1,0 +1,5 @@
+"""What a fit found, as one self-contained HTML page."""
+
+from altopt.cli.report.page import demo_report, model_report
+
+__all__ = ["demo_report", "model_report"]

@@ -1,0 +1,126 @@
+"""The report page: what was fitted, how it went and where it is least sure."""
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from altopt.cli.report import charts
+
+if TYPE_CHECKING:
+    from altopt.cli.demo import Result
+
+N_LEAST_SURE = 15
+
+
+def model_report(model: Any, path: str | Path) -> None:
+    """Write the report on one fitted model."""
+    write(Path(path), title="What AltOpt found", lead=None, results=[], sections=[section(model, None)])
+
+
+def demo_report(results: "Sequence[Result]", models: Mapping[str, Any], path: str | Path) -> None:
+    """Write the demo's comparison and a section for the model fitted on each data set."""
+    lead = (
+        "Accuracy on the nodes whose label was hidden, as mean ± standard deviation over the same seeded "
+        "splits for every method, each on one thread."
+    )
+    sections = [section(model, name) for name, model in models.items()]
+    write(Path(path), title="AltOpt demo", lead=lead, results=list(results), sections=sections)
+
+
+def section(model: Any, name: str | None) -> dict[str, Any]:
+    """Everything the page says about one model."""
+    graph = model.graph_
+    n, n_labelled = graph.n_nodes, int(model.labelled_.sum())
+    facts = [
+        ("Nodes", f"{n:,}"),
+        ("Edges, built from X" if model.neighbours_ is not None else "Edges", f"{graph.n_edges:,}"),
+        ("Features", f"{model.n_features_in_:,}"),
+        ("Classes", f"{len(model.classes_):,}"),
+        ("Given labels", f"{n_labelled:,} ({n_labelled / n:.1%})"),
+        ("Unreached nodes", f"{int((~model.reached_).sum()):,}"),
+    ]
+    figures = [
+        (
+            "Class sizes",
+            "Each class's share of the given labels and of all nodes' labels.",
+            charts.class_sizes(model),
+        ),
+        (
+            "Confidence",
+            "Of the nodes without a given label: 0 says nothing, 1 is certain.",
+            charts.confidence(model),
+        ),
+        (
+            "Objective",
+            "The objective and its three parts after each update of F; training the encoder between two "
+            "updates moves P, so the objective may also rise.",
+            charts.objective(model),
+        ),
+    ]
+    return {
+        "name": name,
+        "facts": facts,
+        "outcome": model.outcome_,
+        "figures": figures,
+        "least_sure": least_sure(model),
+        "settings": settings_of(model),
+    }
+
+
+def settings_of(model: Any) -> list[tuple[str, str]]:
+    """Each setting by name; one that was left open with what the fit took."""
+    taken = {"restart": model.restart_} | {
+        key: getattr(model.plan_, key)
+        for key in ("feature_weight", "label_weight", "encoder", "inputs", "graph_view")
+    }
+    found = []
+    for key, value in sorted(model.get_params(deep=False).items()):
+        open_ = value is None and key in taken
+        found.append((key, f"{shown(taken[key])} (left open)" if open_ else shown(value)))
+    return found
+
+
+def least_sure(model: Any) -> list[tuple[str, ...]]:
+    """Of the unlabelled nodes, those nothing reaches first, then by confidence: id, label, runner-up, ..."""
+    nodes = np.flatnonzero(~model.labelled_)
+    nodes = nodes[np.lexsort((model.confidence_[nodes], model.reached_[nodes]))[:N_LEAST_SURE]]
+    rows = []
+    for node in nodes:
+        S = model.label_distributions_[node]
+        first, second = np.argsort(-S, kind="stable")[:2]
+        names = [f"{model.classes_[k]} ({S[k]:.0%})" for k in (first, second)]
+        reached = "yes" if model.reached_[node] else "no"
+        rows.append((str(model.graph_.ids[node]), *names, f"{model.confidence_[node]:.3f}", reached))
+    return rows
+
+
+def shown(value: Any) -> str:
+    """A setting in words: classes by their name, the rest as Python prints it."""
+    text = value.__name__ if isinstance(value, type) else repr(value)
+    return text if len(text) <= 200 else text[:199] + "…"
+
+
+def write(path: Path, **content: Any) -> None:
+    """Render the page about models."""
+    best: dict[str, float] = {}
+    for result in content["results"]:
+        best[result.dataset] = max(result.mean, best.get(result.dataset, 0.0))
+    render("template.html.j2", path, best=best, **content)
+
+
+def render(name: str, path: Path, **content: Any) -> None:
+    """Render a template with plotly inlined once; the whole file or none of it."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from markupsafe import Markup
+    from plotly.offline import get_plotlyjs
+
+    templates = FileSystemLoader(Path(__file__).parent)
+    environment = Environment(loader=templates, autoescape=True, undefined=StrictUndefined, trim_blocks=True)
+    page = environment.get_template(name).render(plotly=Markup(get_plotlyjs()), **content)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    fresh = path.with_name(f".{path.name}.{os.getpid()}.new")
+    fresh.write_text(page, encoding="utf-8")
+    fresh.replace(path)

@@ -1,0 +1,1 @@
+"""Encoders that torch trains; nothing else in the package imports torch when it is loaded."""

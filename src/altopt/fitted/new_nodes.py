@@ -1,0 +1,160 @@
+"""Nodes that were not there at the fit: their edges resolved, the graph extended."""
+
+import copy
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from altopt.arrays import Array
+from altopt.errors import InputError
+from altopt.graph import Graph, tables
+from altopt.graph.readers import comes_from
+from altopt.inputs import ChangedNodes, NewNodes
+from altopt.operator import NormalizedAdjacency
+
+
+def resolve_edges(graph: Graph, n_new: int, new_ids: Any, edges: Any) -> tuple[Array, Array, Array]:
+    """Edge ends as positions (known nodes 0..n-1, new ones from n on) and weights.
+
+    Pairs are (row of X_new, known node id). A table with source/target names either kind at either end: a new
+    node by its id (X_new's index) or, without ids, its row; everything else is a known node's id. A list of
+    such parts is taken together.
+    """
+    if isinstance(edges, (list, tuple)) and any(tables.is_table(part) for part in edges):
+        parts = [resolve_edges(graph, n_new, new_ids, part) for part in edges]
+        sources, targets, weights = (np.concatenate(column) for column in zip(*parts))
+        return sources, targets, weights
+    default = float(graph.adjacency.data.mean()) if graph.adjacency.nnz else 1.0
+    if tables.is_table(edges):
+        columns = tables.columns(edges)
+        tables.choose(list(columns), ("source", "target"), ("weight",), "edges")
+        names = {
+            key: row for row, key in enumerate(new_ids.tolist() if new_ids is not None else range(n_new))
+        }
+        source, target = (name_positions(graph, names, columns[name]) for name in ("source", "target"))
+        weight = np.asarray(columns.get("weight", np.full(len(source), default)), dtype=np.float64)
+    else:
+        rows, known = as_pairs(edges)
+        if len(rows) and not (rows.min() >= 0 and rows.max() < n_new):
+            bad = rows[(rows < 0) | (rows >= n_new)][0]
+            raise InputError(
+                f"edges names row {bad} of X_new, which has {n_new:,} rows. Pairs are (row of X_new, known node id)."
+            )
+        source = rows + graph.n_nodes
+        target = graph.positions(known)
+        weight = np.full(len(rows), default)
+    if len(weight) and not (np.isfinite(weight).all() and weight.min() >= 0):
+        raise InputError("edges holds a weight that is negative or not a number. Weights are 0 or more.")
+    return source, target, weight
+
+
+def as_pairs(edges: Any) -> tuple[Array, Any]:
+    """(row, known id) pairs out of a list of pairs, an (E, 2) or a (2, E) array."""
+    if comes_from(edges, "torch"):
+        edges = edges.detach().cpu().numpy()
+    rows: Array
+    known: Any
+    if isinstance(edges, np.ndarray):
+        if edges.ndim != 2 or 2 not in edges.shape:
+            raise InputError(f"edges must be pairs, (E, 2) or (2, E), but has shape {edges.shape}.")
+        rows, known = edges.T if edges.shape[1] == 2 else edges
+    else:
+        pairs = list(edges)
+        if any(not isinstance(p, (list, tuple)) or len(p) != 2 for p in pairs):
+            raise InputError(
+                "edges must be pairs (row of X_new, known node id), or a table with source and target."
+            )
+        rows = np.array([p[0] for p in pairs]) if pairs else np.empty(0, dtype=np.int64)
+        known = [p[1] for p in pairs]
+    if rows.dtype.kind not in "iu":
+        raise InputError(
+            f"edges must start with a row number of X_new, but holds {rows[0]!r}. "
+            "To name new nodes by id, give a table with source and target, and X_new as a DataFrame with that index."
+        )
+    return rows.astype(np.int64), known
+
+
+def name_positions(graph: Graph, names: dict[Any, int], ends: Array) -> Array:
+    """Positions of ends that are new nodes' names or known ids."""
+    ends = np.asarray(ends)
+    rows = np.array([names.get(end, -1) for end in ends.tolist()], dtype=np.int64)
+    out = rows + graph.n_nodes
+    known = rows < 0
+    if known.any():
+        out[known] = graph.positions(ends[known])
+    return out
+
+
+def extend(graph: Graph, n_new: int, source: Array, target: Array, weight: Array) -> Any:
+    """The symmetric adjacency of known and new nodes; a repeated edge counts once, with its largest weight."""
+    n = graph.n_nodes + n_new
+    low, high = np.minimum(source, target), np.maximum(source, target)
+    upper = gathered(low, high, weight, n)
+    known = graph.adjacency.copy()
+    known.resize((n, n))
+    return sp.csr_array(known.maximum(upper + upper.T))
+
+
+def gathered(source: Array, target: Array, weight: Array, n: int) -> Any:
+    """Edges as an n x n matrix, without self-loops; a repeated edge counts once, with its largest weight."""
+    proper = (source != target) & (weight > 0)
+    source, target, weight = source[proper], target[proper], weight[proper]
+    order = np.lexsort((-weight, target, source))
+    source, target, weight = source[order], target[order], weight[order]
+    first = np.ones(len(source), dtype=bool)
+    first[1:] = (source[1:] != source[:-1]) | (target[1:] != target[:-1])
+    return sp.coo_array((weight[first], (source[first], target[first])), shape=(n, n)).tocsr()
+
+
+def grown(graph: Graph, n_new: int, ends: tuple[Array, Array, Array]) -> Graph:
+    """The graph of known and new nodes, in positions; edges lead from source to target where it has a direction."""
+    new = copy.copy(graph)
+    for stale in ("degrees", "components", "_rows"):
+        new.__dict__.pop(stale, None)
+    new.n_nodes, new.positional, new.ids = graph.n_nodes + n_new, True, np.arange(graph.n_nodes + n_new)
+    new.adjacency = extend(graph, n_new, *ends)
+    new.n_edges = new.adjacency.nnz // 2
+    if graph.directed_adjacency is not None:
+        known = graph.directed_adjacency.copy()
+        known.resize(new.adjacency.shape)
+        new.directed_adjacency = sp.csr_array(known.maximum(gathered(*ends, new.n_nodes)))
+    return new
+
+
+def new_nodes(
+    grown: Graph, A_tilde: NormalizedAdjacency, X_new: Any, restart: float, n_steps: int
+) -> NewNodes:
+    """The last nodes of a grown graph, as encoder inputs see them; A_tilde is that of the grown graph."""
+    nodes = np.arange(grown.n_nodes - X_new.shape[0], grown.n_nodes)
+    return NewNodes(X_new, A_tilde.matrix[nodes], *edges_of(grown, nodes), restart, n_steps)
+
+
+def changed_nodes(
+    before: Graph, now: Graph, A_tilde: NormalizedAdjacency, restart: float, n_steps: int
+) -> ChangedNodes:
+    """The nodes whose edges, or rows of A_tilde (that of `now`), are others than before; new ones left out."""
+    was = NormalizedAdjacency(before.adjacency, A_tilde.self_loops).matrix
+    nodes = differing(was, A_tilde.matrix)
+    if before.directed_adjacency is not None:  # an edge may have got its other direction alone
+        A, B = before.directed_adjacency, now.directed_adjacency
+        nodes = np.unique(np.concatenate([nodes, differing(A, B), differing(A.T.tocsr(), B.T.tocsr())]))
+    ties_before = was[nodes]
+    ties_before.resize((len(nodes), now.n_nodes))
+    return ChangedNodes(nodes, A_tilde.matrix[nodes], ties_before, *edges_of(now, nodes), restart, n_steps)
+
+
+def differing(before: Any, now: Any) -> Array:
+    """The rows of `before` that are others in `now`, which may have more rows and columns."""
+    was = before.copy()
+    was.resize((before.shape[0], now.shape[1]))
+    off = sp.csr_array(now[: before.shape[0]] - was)
+    off.eliminate_zeros()
+    return np.flatnonzero(np.diff(off.indptr))
+
+
+def edges_of(graph: Graph, nodes: Array) -> tuple[Any, Any]:
+    """Rows of weights of the edges that lead from these nodes, and of those that lead to them."""
+    A = graph.directed_adjacency
+    out = sp.csr_array((graph.adjacency if A is None else A)[nodes])
+    return out, out if A is None else sp.csr_array(A[:, nodes].T)

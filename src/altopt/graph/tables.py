@@ -1,0 +1,327 @@
+"""Tables in and out, Parquet or CSV, with the user's own node ids kept all the way."""
+
+import os
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from altopt.arrays import Array
+from altopt.errors import InputError
+from altopt.graph.readers import as_array, as_ids, comes_from, lookup, missing, unique_ids
+
+PathLike = str | os.PathLike[str]
+ID_COLUMNS = ("source", "target", "node")
+
+
+def is_table(value: object) -> bool:
+    """Whether value is a pandas, polars or pyarrow table."""
+    marks = (("pandas", "columns"), ("polars", "lazy"), ("pyarrow", "num_columns"))
+    return any(comes_from(value, package) and hasattr(value, mark) for package, mark in marks)
+
+
+def columns(
+    table: Any, required: tuple[str, ...] = (), optional: tuple[str, ...] | None = None
+) -> dict[str, Array]:
+    """Columns of a pandas, polars or pyarrow table, all or some; a gap is None, NaN among floats."""
+    table = table.collect() if hasattr(table, "collect") else table  # a polars LazyFrame
+    names = [str(name) for name in (table.schema.names if comes_from(table, "pyarrow") else table.columns)]
+    wanted = choose(names, required, tuple(names) if optional is None else optional, "the table")
+    place = {name: j for j, name in enumerate(names)}
+    return {name: _column(table, place[name]) for name in wanted}
+
+
+def choose(
+    names: list[str], required: tuple[str, ...], optional: tuple[str, ...], where: object
+) -> list[str]:
+    """The wanted ones of `names`, which must hold the required ones and none twice."""
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InputError(f"{where} has two columns named {twice!r}; rename one of them.")
+    for name in required:
+        if name not in names:
+            had = ", ".join(map(repr, names[:20])) + (", ..." if len(names) > 20 else "")
+            raise InputError(f"{where} has no column {name!r}; it has {had or 'no columns'}.")
+    return [name for name in dict.fromkeys((*required, *optional)) if name in names]
+
+
+def read_columns(
+    path: PathLike, required: tuple[str, ...], optional: tuple[str, ...] = (), *, text_ids: bool = False
+) -> dict[str, Array]:
+    """Columns of a Parquet or CSV file.
+
+    The ids of a CSV file are whole numbers if every one is written as Python writes it, else all of them are
+    text: "007" stays "007". `text_ids=True` keeps them text in any case.
+    """
+    table = _read(path, lambda names: choose(names, required, optional, path), text_ids)
+    return {name: _from_arrow(table.column(name)) for name in table.schema.names}
+
+
+def read_edges(path: PathLike, *, text_ids: bool = False) -> dict[str, Array]:
+    """Columns source, target and, where there is one, weight."""
+    return read_columns(path, ("source", "target"), ("weight",), text_ids=text_ids)
+
+
+def read_labels(path: PathLike, *, text_ids: bool = False) -> tuple[Array, Array]:
+    """The ids of column node and the labels of column label, None or NaN where unknown."""
+    given = read_columns(path, ("node", "label"), text_ids=text_ids)
+    return unique_ids(given["node"], f"{path}, column 'node',"), given["label"]
+
+
+def read_features(path: PathLike, *, text_ids: bool = False) -> tuple[Array, Any, list[str]]:
+    """Node ids, a row of features for each, and the features' names.
+
+    A table has a column node beside numeric columns, or beside one list column named features. An .npy file
+    is mapped, not read; an .npz file is a scipy.sparse matrix; the ids of both are positions.
+    """
+    suffix = Path(path).suffix.lower()
+    if suffix in (".npy", ".npz"):
+        X = read_sparse(path).tocsr() if suffix == ".npz" else _map_array(path)
+        return np.arange(X.shape[0]), X, [str(j) for j in range(X.shape[1])]
+    table = _read(path, lambda names: choose(names, ("node",), tuple(_features(names)), path), text_ids)
+    ids = unique_ids(_from_arrow(table.column("node")), f"{path}, column 'node',")
+    names = _features(table.schema.names)
+    if not len(ids):
+        raise InputError(f"{path} has no rows; give one for each node.")
+    if not names:
+        raise InputError(f"{path} has no feature beside 'node'; add a numeric column for each feature.")
+    if names == ["features"] and hasattr(table.schema.field("features").type, "value_type"):
+        X = _list_matrix(table.column("features"), ids, path)
+        return ids, X, [f"features_{j}" for j in range(X.shape[1])]
+    return ids, _column_matrix(table, names, ids, path), names
+
+
+def read_sparse(path: PathLike) -> Any:
+    """The matrix of a file written by scipy.sparse.save_npz."""
+    _refuse_absent(path)
+    try:
+        return sparse.load_npz(path)
+    except Exception as error:  # zip, numpy and scipy each have their own ways to say no
+        said = f"{path} is not a file written by scipy.sparse.save_npz ({_line(error)})."
+        raise InputError(said) from error
+
+
+def write_predictions(
+    path: PathLike, ids: Any, labels: Any, confidence: Array, probabilities: Array, classes: Any
+) -> None:
+    """Write `node, label, confidence, p_<class>...` as Parquet or CSV: the whole file or none of it."""
+    import pyarrow as pa
+    import pyarrow.csv
+    import pyarrow.parquet
+
+    write = {".parquet": pa.parquet.write_table, ".csv": pa.csv.write_csv}.get(Path(path).suffix.lower())
+    if write is None:
+        raise InputError(f"{path} ends in neither .parquet nor .csv; name the output with one of them.")
+    if not Path(path).parent.is_dir():
+        raise InputError(f"the folder {Path(path).parent} of {path} is not there; create it first.")
+    names = ["node", "label", "confidence", *(f"p_{name}" for name in as_array(classes).tolist())]
+    values = [ids, labels, confidence, *np.asarray(probabilities).T]
+    draft = Path(path).with_name(f".{Path(path).name}.{os.getpid()}.tmp")
+    try:
+        write(pa.table([_to_arrow(column) for column in values], names=names), str(draft))
+        os.replace(draft, path)
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {_line(error)}.") from error
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def match(ids: Any, wanted: Any, what: str) -> NDArray[np.int64]:
+    """The position in `ids` of every wanted id; `what` names the file or argument they come from."""
+    ids, wanted = as_ids(ids, "the known ids"), as_ids(wanted, what)
+    found = lookup(ids, wanted)
+    if len(found) and found.min() < 0:
+        raise InputError(f"{what} names {missing(ids, wanted, found, f'among the {len(ids):,} known nodes')}")
+    return found
+
+
+def _column(table: Any, j: int) -> Array:
+    if comes_from(table, "pandas"):
+        return _from_pandas(table.iloc[:, j])
+    return _from_polars(table.to_series(j)) if comes_from(table, "polars") else _from_arrow(table.column(j))
+
+
+def _from_pandas(series: Any) -> Array:
+    gone = series.isna().to_numpy()
+    if getattr(series.dtype, "kind", "O") == "O" or (gone.any() and series.dtype.kind in "iub"):
+        values: Array = series.astype(object).to_numpy(copy=True)
+        values[gone] = None
+        return values
+    return np.asarray(series.to_numpy())
+
+
+def _from_polars(series: Any) -> Array:
+    if str(series.dtype) == "Object":
+        return np.fromiter(series.to_list(), dtype=object)
+    return _from_arrow(series.to_arrow())
+
+
+def _from_arrow(column: Any) -> Array:
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    text = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
+    if any(is_kind(column.type) for is_kind in text):  # one Python object for each word, not for each row
+        coded = pa.chunked_array([column] if isinstance(column, pa.Array) else column.chunks, column.type)
+        coded = coded.cast(pa.large_string()).combine_chunks().dictionary_encode()
+        words = np.array([*coded.dictionary.to_pylist(), None], dtype=object)
+        spoken: Array = words[coded.indices.fill_null(len(words) - 1).to_numpy(zero_copy_only=False)]
+        return spoken
+    if column.null_count and not pa.types.is_floating(column.type):
+        return np.fromiter(column.to_pylist(), dtype=object)
+    column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    values: Array = column.to_numpy(zero_copy_only=False)
+    return values
+
+
+def _to_arrow(values: Any) -> Any:
+    import pyarrow as pa
+
+    column = np.ascontiguousarray(as_array(values))
+    if column.dtype.kind == "O" and not set(map(type, column.tolist())) <= {bool}:
+        return pa.array([str(value) for value in column.tolist()], pa.string())
+    return pa.array(column)
+
+
+def _refuse_absent(path: PathLike) -> None:
+    if not Path(path).exists():
+        raise InputError(f"{path} is not there; check the path.")
+    if Path(path).is_dir():
+        raise InputError(f"{path} is a directory; name a file in it.")
+    if not Path(path).stat().st_size:
+        raise InputError(f"{path} is empty; write it again.")
+
+
+def _line(error: Exception) -> str:
+    return " ".join(str(error).split())[:300] or type(error).__name__
+
+
+def _read(path: PathLike, wanted: Callable[[list[str]], list[str]], text_ids: bool) -> Any:
+    """The wanted columns of a file, as a pyarrow table."""
+    import pyarrow as pa
+
+    suffix = Path(path).suffix.lower()
+    if suffix not in (".parquet", ".csv"):
+        raise InputError(f"{path} ends in neither .parquet nor .csv; give a table in one of these formats.")
+    _refuse_absent(path)
+    try:
+        return _read_parquet(path, wanted) if suffix == ".parquet" else _read_csv(path, wanted, text_ids)
+    except (pa.ArrowException, OSError) as error:
+        kind = "Parquet" if suffix == ".parquet" else "CSV"
+        raise InputError(f"{path} cannot be read as {kind}: {_line(error)}.") from error
+
+
+def _read_parquet(path: PathLike, wanted: Callable[[list[str]], list[str]]) -> Any:
+    import pyarrow.parquet
+
+    with pyarrow.parquet.ParquetFile(path) as file:
+        return file.read(columns=wanted(file.schema_arrow.names))
+
+
+def _read_csv(path: PathLike, wanted: Callable[[list[str]], list[str]], text_ids: bool) -> Any:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    from pyarrow import csv
+
+    with csv.open_csv(path) as file:
+        names = wanted(file.schema.names)
+    convert = csv.ConvertOptions(column_types=dict.fromkeys(ID_COLUMNS, pa.string()), include_columns=names)
+    try:
+        table = csv.read_csv(path, convert_options=convert)
+    except pa.ArrowInvalid:  # types are inferred from the first block; a number may turn fractional later
+        block = min(Path(path).stat().st_size + 1, 2**31 - 1)
+        table = csv.read_csv(path, csv.ReadOptions(block_size=block), convert_options=convert)
+    ids = [name for name in ID_COLUMNS if name in names]
+    for name in names:
+        if table.schema.field(name).type == pa.string():
+            column = table.column(name)
+            column = pc.if_else(pc.equal(column, ""), pa.scalar(None, pa.string()), column)
+            table = table.set_column(names.index(name), name, column)
+    whole = {} if text_ids else {name: _whole(table.column(name)) for name in ids}
+    if all(column is not None for column in whole.values()):
+        for name, column in whole.items():
+            table = table.set_column(names.index(name), name, column)
+    return table
+
+
+def _whole(column: Any) -> Any:
+    """Text as integers, if writing them out again gives the same text; else None."""
+    import pyarrow as pa
+
+    try:
+        numbers = column.cast(pa.int64())
+    except pa.ArrowInvalid:
+        return None
+    return numbers if numbers.cast(pa.string()).equals(column) else None
+
+
+def _features(names: list[str]) -> list[str]:
+    return [name for name in names if name != "node" and not name.startswith("__index_level_")]
+
+
+def _map_array(path: PathLike) -> Array:
+    _refuse_absent(path)
+    try:
+        X: Array = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (ValueError, OSError, EOFError) as error:
+        raise InputError(f"{path} is not a file written by numpy.save ({_line(error)}).") from error
+    if X.ndim != 2 or X.dtype.kind not in "biuf":
+        raise InputError(f"{path} must hold a 2-D array of numbers; it holds {X.dtype} of shape {X.shape}.")
+    return X
+
+
+def _floats(kinds: Iterable[Any]) -> Any:
+    import pyarrow as pa
+
+    narrow = (pa.float16(), pa.float32())
+    return np.float32 if all(kind in narrow for kind in kinds) else np.float64
+
+
+def _refuse_gaps(fine: Array, column: str, ids: Array, path: PathLike) -> None:
+    if not fine.all():
+        node = ids.tolist()[int(np.argmin(fine))]
+        raise InputError(f"{path}, column {column!r}, has no finite number for node {node!r}; fill it in.")
+
+
+def _refuse_words(kind: Any, column: str, path: PathLike) -> None:
+    from pyarrow.types import is_boolean, is_decimal, is_floating, is_integer, is_null
+
+    if not any(is_kind(kind) for is_kind in (is_integer, is_floating, is_boolean, is_decimal, is_null)):
+        raise InputError(f"{path}, column {column!r}, holds {kind}, not numbers; encode it or leave it out.")
+
+
+def _column_matrix(table: Any, names: list[str], ids: Array, path: PathLike) -> Array:
+    kinds = [table.schema.field(name).type for name in names]
+    for name, kind in zip(names, kinds):
+        _refuse_words(kind, name, path)
+    X = np.empty((table.num_rows, len(names)), _floats(kinds))
+    for j, name in enumerate(names):
+        X[:, j] = table.column(name).cast("double", safe=False).to_numpy()
+        _refuse_gaps(np.isfinite(X[:, j]), name, ids, path)
+    return X
+
+
+def _list_matrix(column: Any, ids: Array, path: PathLike) -> Array:
+    import pyarrow.compute as pc
+
+    _refuse_words(column.type.value_type, "features", path)
+    lengths = pc.list_value_length(column).fill_null(0).to_numpy()
+    width = max(int(lengths.max()), 1)
+    if (lengths != width).any():
+        k = int(np.argmax(lengths != width))
+        raise InputError(
+            f"{path}, column 'features', has {lengths[k]} numbers for node {ids.tolist()[k]!r}; "
+            f"give every node {width}."
+        )
+    X = np.empty((len(lengths), width), _floats([column.type.value_type]))
+    start = 0
+    for chunk in column.chunks:
+        flat = pc.list_flatten(chunk).cast("double", safe=False).to_numpy(zero_copy_only=False)
+        X[start : start + len(chunk)] = flat.reshape(len(chunk), width)
+        start += len(chunk)
+    _refuse_gaps(np.asarray(np.isfinite(X).all(axis=1)), "features", ids, path)
+    return X

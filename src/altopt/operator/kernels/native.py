@@ -1,0 +1,124 @@
+"""The native stage: blocks padded to whole vectors, one compiled pass a step."""
+
+from typing import Any
+
+import numpy as np
+
+from altopt.arrays import Array, room
+from altopt.operator.layout import Layout
+from altopt.threads import kernel_threads
+
+PAD = 8  # numbers a row is rounded up to, so that each row is whole vectors
+ALIGN = 64  # bytes: rows start at cache lines
+
+
+class NativeStage:
+    """Blocks are n x padded arrays of the stage's dtype; float16 is storage only, sums are float32."""
+
+    def __init__(self, native: Any, layout: Layout, width: int, dtype: Any) -> None:
+        self._native = native
+        self.layout, self.width, self.dtype = layout, width, np.dtype(dtype)
+        self.computed = np.dtype(np.float64 if self.dtype == np.float64 else np.float32)
+        self.padded = -(-max(width, 1) // PAD) * PAD
+        self._degrees = layout.degrees.astype(self.computed)
+        self._per_degree = (1.0 / layout.degrees).astype(self.computed)
+        self._root = np.sqrt(layout.degrees)
+        self._weights = None if layout.weights is None else layout.weights.astype(self.computed, copy=False)
+
+    @property
+    def description(self) -> str:
+        order = "" if self.layout.order is None else ", ordered"
+        return f"native {self._native.level()} {self.dtype.name}{order}"
+
+    def blank(self) -> Array:
+        return aligned((self.layout.n_nodes, self.padded), self.dtype)
+
+    def vector(self, values: Array | float) -> Array:
+        return self.layout.vector(values, self.computed)
+
+    def enter(self, F: Array, factor: Array | float = 1.0, first: int = 0, out: Array | None = None) -> Array:
+        out = self.blank() if out is None else out
+        scale = (self.layout.vector(factor) / self._root).astype(self.computed)
+        F = np.ascontiguousarray(F, dtype=F.dtype if F.dtype in (np.float32, np.float64) else np.float64)
+        self._native.enter(F, first, self.width, bits(out), self.layout.order, scale, kernel_threads())
+        return out
+
+    def leave(self, G: Array, out: Array, first: int = 0) -> Array:
+        scale = self._root.astype(self.computed)
+        self._native.leave(bits(G), out, first, self.width, self.layout.order, scale, kernel_threads())
+        return out
+
+    def add_rows(self, G: Array, nodes: Array, rows: Array) -> None:
+        at = self.layout.rows(nodes)
+        G[at, : self.width] += (rows / self._root[at][:, None]).astype(self.dtype)
+
+    def step(
+        self,
+        X: Array,
+        out: Array,
+        scale: Array,
+        diagonal: Array | None = None,
+        rest: Array | None = None,
+        *,
+        gain: float = 1.0,
+        keep: float = 0.0,
+        carry: float = 0.0,
+        norm: Array | None = None,
+    ) -> float:
+        return float(
+            self._native.step(
+                self.layout.indptr,
+                self.layout.indices,
+                self._weights,
+                bits(X),
+                bits(out),
+                scale * self._per_degree,
+                diagonal,
+                None if rest is None else bits(rest),
+                gain,
+                keep,
+                carry,
+                None if norm is None else norm * self._degrees,
+                kernel_threads(),
+            )
+        )
+
+    def dots(self, A: Array, B: Array, weights: Array | None = None) -> Array:
+        out = np.empty(self.padded)
+        weights = self._degrees if weights is None else weights * self._degrees
+        self._native.dots(bits(A), bits(B), weights, out, kernel_threads())
+        return out
+
+    def advance(
+        self, F: Array, R: Array, D: Array, HD: Array, alpha: Array, scale: Array
+    ) -> tuple[Array, float, float]:
+        rz, norms = np.empty(self.padded), np.empty(2)
+        self._native.advance(
+            F,
+            R,
+            D,
+            HD,
+            alpha.astype(self.computed),
+            scale * self._degrees,
+            self._degrees,
+            rz,
+            norms,
+            kernel_threads(),
+        )
+        return rz, float(norms[0]), float(norms[1])
+
+    def turn(self, D: Array, R: Array, scale: Array, beta: Array) -> None:
+        self._native.turn(D, R, scale, beta.astype(self.computed), kernel_threads())
+
+
+def aligned(shape: tuple[int, int], dtype: np.dtype[Any]) -> Array:
+    """An empty array whose first number lies at a cache line."""
+    size = shape[0] * shape[1] * dtype.itemsize
+    raw = room((size + ALIGN,), np.uint8)
+    start = -raw.ctypes.data % ALIGN
+    return raw[start : start + size].view(dtype).reshape(shape)
+
+
+def bits(block: Array) -> Array:
+    """float16 as its bits, which is how the compiled side takes it."""
+    return block.view(np.uint16) if block.dtype == np.float16 else block

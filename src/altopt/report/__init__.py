@@ -1,5 +1,0 @@
-"""What a fit found, as one self-contained HTML page."""
-
-from altopt.report.page import demo_report, model_report
-
-__all__ = ["demo_report", "model_report"]

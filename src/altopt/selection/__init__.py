@@ -1,0 +1,1 @@
+"""Model selection and evaluation from the training labels alone."""

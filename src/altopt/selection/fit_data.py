@@ -1,0 +1,67 @@
+"""What a fit works on, whatever the plan: graph, features and labels, checked; encoder inputs made once."""
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from altopt.arrays import Array
+from altopt.encoders import LinearEncoder
+from altopt.graph import Graph
+from altopt.inputs import EAGER, Inputs, Prepared, encoder_rows
+from altopt.operator import NormalizedAdjacency
+from altopt.selection.candidates import Plan
+from altopt.training.alternate import Problem
+from altopt.views import SoftmaxFeatureView
+
+
+@dataclass
+class Material:
+    graph: Graph
+    A_tilde: NormalizedAdjacency
+    X: Any
+    codes: Array  # the class of each node, -1 where unknown
+    n_classes: int
+    dtype: Any  # of F and P
+    restart: float
+    n_diffusion: int
+    seed: int
+    eager: int = EAGER  # numbers of encoder inputs up to which they are made once
+    _made: dict[Inputs, tuple[Prepared, Any]] = field(default_factory=dict)
+
+    @property
+    def labelled(self) -> Array:
+        return np.asarray(self.codes >= 0)
+
+    def Y(self, nodes: Array) -> Array:
+        """One-hot rows of labelled nodes, given as a mask."""
+        return np.eye(self.n_classes, dtype=self.dtype)[self.codes[nodes]]
+
+    def inputs(self, plan: Plan) -> tuple[Prepared, Any]:
+        """The plan's encoder inputs as they are kept, and as the encoder reads them."""
+        if plan.inputs not in self._made:
+            made = plan.inputs.prepare(
+                self.graph, self.A_tilde, self.X, self.restart, self.n_diffusion, self.seed
+            )
+            self._made[plan.inputs] = made, encoder_rows(made, self.eager)
+        return self._made[plan.inputs]
+
+    def let_go(self, plan: Plan) -> None:
+        """Keep this plan's inputs only."""
+        self._made = {inputs: made for inputs, made in self._made.items() if inputs == plan.inputs}
+
+    def settled(self, plan: Plan) -> Plan:
+        """The plan with what its inputs decide."""
+        if not isinstance(plan.encoder, LinearEncoder):
+            return plan
+        return replace(plan, encoder=plan.encoder.suited(self.inputs(plan)[1]))
+
+    def problem(
+        self, plan: Plan, labelled: Array | None = None, validation: tuple[Array, Array] | None = None
+    ) -> Problem:
+        """The plan's problem with all labels, or with those of a mask of nodes."""
+        labelled = self.labelled if labelled is None else labelled
+        Y = self.Y(labelled)
+        objective = plan.objective(self.graph, self.A_tilde, Y, labelled)
+        weighs = plan.feature_view is SoftmaxFeatureView
+        return Problem(self.inputs(plan)[1], Y, labelled, self.dtype, objective, weighs, validation)

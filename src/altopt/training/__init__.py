@@ -1,0 +1,1 @@
+"""The loop: update F, train the encoder on it, again."""

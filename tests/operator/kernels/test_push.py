@@ -1,0 +1,111 @@
+"""The local push: the native one walks as its slow twin does, and both end at the dense answer."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from altopt.fitted.system import inverse_root
+from altopt.operator.kernels.dispatch import serving
+from altopt.operator.kernels.push import LiveRows, NativePush, PlainPush
+from problems import toy
+
+needs_native = pytest.mark.skipif(serving() is None, reason="native kernels were not built")
+
+
+def live_rows(weighted=True, extra_rows=(2, 5), seed=0):
+    """A toy graph, some of whose rows were moved behind the others, and its H."""
+    problem = toy(seed=seed, weighted=weighted)
+    A = problem.adjacency
+    begin, end = A.indptr[:-1].astype(np.int64), A.indptr[1:].astype(np.int64)
+    extra = np.concatenate([A.indices[A.indptr[k] : A.indptr[k + 1]] for k in extra_rows])
+    weights = np.concatenate([A.data[A.indptr[k] : A.indptr[k + 1]] for k in extra_rows])
+    at = A.nnz
+    for k in extra_rows:
+        begin[k], end[k] = at, at + A.indptr[k + 1] - A.indptr[k]
+        at = end[k]
+    diagonal = 1.4 + 1.5 * problem.labelled
+    scale = inverse_root(np.asarray(A.sum(axis=1)).ravel())
+    base_weights = A.data if weighted else None
+    rows = LiveRows(
+        begin, end, A.indices.astype(np.int32), base_weights, extra.astype(np.int32), weights, scale,
+        diagonal, 1.0,
+    )  # fmt: skip
+    return rows, np.diag(diagonal) - problem.A_tilde.as_dense()
+
+
+def kernels():
+    found = [pytest.param(PlainPush, id="plain")]
+    return [*found, pytest.param(lambda width: NativePush(serving(), width), id="native", marks=needs_native)]
+
+
+@pytest.mark.parametrize("make", kernels())
+@pytest.mark.parametrize("weighted", [True, False])
+def test_push_solves_the_system_and_tells_what_is_left(make, weighted):
+    rows, H = live_rows(weighted)
+    rhs = np.zeros((30, 3))
+    nodes = np.array([4, 7, 29])  # 29 has no edges
+    rhs[nodes] = np.random.default_rng(0).normal(size=(3, 3))
+    push = make(3)
+    push.add(nodes, rhs[nodes])
+    found = push.run(rows, 1e-6)
+    F = np.zeros((30, 3))
+    F[found.nodes] = found.moves
+    left = np.zeros((30, 3))
+    left[found.nodes] = found.residual
+    assert_allclose(rhs - H @ F, left, atol=1e-12)
+    roots = np.where(rows.scale > 0, rows.scale, 1.0)
+    assert push.norm() == pytest.approx(np.linalg.norm(left))
+    assert push.largest(rows.scale) == pytest.approx(np.max(np.linalg.norm(left, axis=1) * roots))
+    assert push.largest(rows.scale) <= 1e-6
+    off = F - np.linalg.solve(H, rhs)
+    assert np.linalg.norm(off) <= push.norm() / 0.4
+    assert (np.linalg.norm(off, axis=1) * roots <= push.largest(rows.scale) / 0.4).all()
+    assert_array_equal(found.moved, np.any(found.moves != 0, axis=1))
+
+
+@needs_native
+@pytest.mark.parametrize("tolerance", [1e-1, 1e-4, 1e-10])
+def test_native_push_walks_as_its_slow_twin(tolerance):
+    rows, _ = live_rows()
+    start = np.random.default_rng(1).normal(size=(2, 4))
+    found = []
+    for push in (PlainPush(4), NativePush(serving(), 4)):
+        push.add(np.array([3, 11]), start)
+        found.append(push.run(rows, tolerance))
+    plain, native = found
+    assert_array_equal(plain.nodes, native.nodes)
+    assert_allclose(plain.moves, native.moves, atol=1e-13)
+    assert_allclose(plain.residual, native.residual, atol=1e-13)
+    assert plain.n_edges == native.n_edges
+
+
+@pytest.mark.parametrize("make", kernels())
+def test_what_was_left_is_taken_over_once(make):
+    """Two pushes, the second drawing on the first: together as good as one that had it all."""
+    rows, H = live_rows()
+    rng = np.random.default_rng(2)
+    first, second = rng.normal(size=(1, 2)), rng.normal(size=(1, 2))
+    carried, rhs, F = make(2), np.zeros((30, 2)), np.zeros((30, 2))
+    rhs[3] += first[0]
+    rhs[8] += second[0]
+    for node, row in ((3, first), (8, second)):
+        push = make(2)
+        push.draw_on(carried)
+        push.add(np.array([node]), row)
+        found = push.run(rows, 1e-3)
+        F[found.nodes] += found.moves
+        carried.absorb(push)
+    assert np.linalg.norm(rhs - H @ F) == pytest.approx(carried.norm())
+
+
+@needs_native
+def test_native_push_refuses_what_does_not_fit():
+    rows, _ = live_rows()
+    push = NativePush(serving(), 2)
+    with pytest.raises(ValueError, match="each of the width"):
+        push.add(np.array([1]), np.zeros((1, 3)))
+    with pytest.raises(ValueError, match="not a node"):
+        push.add(np.array([-1]), np.zeros((1, 2)))
+    push.add(np.array([99]), np.ones((1, 2)))
+    with pytest.raises(ValueError, match="not in the graph"):
+        push.run(rows, 1e-3)

@@ -1,0 +1,93 @@
+"""X as something to multiply by: what is standardised, what is rooted, and products that agree with numpy."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+
+from altopt.graph import Graph
+from altopt.inputs import HopInputs, ReducedInputs, encoder_rows
+from altopt.operator import NormalizedAdjacency
+from altopt.operator.feature_matrix import Features, rooted
+
+
+def counts(seed=0, n=50, d=30):
+    rng = np.random.default_rng(seed)
+    return np.where(rng.random((n, d)) < 0.2, rng.integers(1, 9, (n, d)), 0).astype(np.float32)
+
+
+def indicators():
+    return (counts() > 0).astype(np.float32)
+
+
+def measurements():
+    return np.random.default_rng(1).normal(3.0, 2.0, (50, 30))
+
+
+def signed():
+    return counts() * np.where(np.arange(30) == 4, -1, 1)
+
+
+def dense_measured():
+    return np.abs(measurements())
+
+
+DECIDED = {  # which treatment each gets where the user says nothing
+    counts: "rooted",
+    indicators: "as they are",
+    signed: "as they are",
+    measurements: "standardised",
+    dense_measured: "standardised",
+}
+
+
+def treated(X, how):
+    if how == "rooted":
+        return np.sqrt(X)
+    return (X - X.mean(axis=0)) / X.std(axis=0) if how == "standardised" else X
+
+
+@pytest.mark.parametrize("make", DECIDED, ids=lambda make: make.__name__)
+def test_products_are_those_of_the_treated_features(make):
+    X = make()
+    expected = treated(X, DECIDED[make])
+    W, Q = np.random.default_rng(2).normal(size=(30, 5)), np.random.default_rng(3).normal(size=(50, 5))
+    for form in [X] if DECIDED[make] == "standardised" else [X, sp.csr_array(X)]:
+        made = Features(form)
+        assert_allclose(made.times(W), expected @ W, rtol=1e-4, atol=1e-4)
+        assert_allclose(made.transpose_times(Q), expected.T @ Q, rtol=1e-4, atol=1e-4)
+        assert_allclose(made.standardised(), expected, rtol=1e-4, atol=1e-4)
+
+
+def test_the_users_matrix_stays_as_it_is():
+    X = sp.csr_array(counts())
+    before = X.copy()
+    Features(X).times(np.ones((30, 2)))
+    assert_array_equal(X.toarray(), before.toarray())
+
+
+def test_roots_can_be_asked_for_and_refused():
+    W = np.eye(30)
+    assert_allclose(Features(counts(), root=False).times(W), counts(), atol=1e-5)
+    assert_allclose(
+        Features(signed(), root=True).times(W), np.sign(signed()) * np.sqrt(np.abs(signed())), atol=1e-5
+    )
+    assert_array_equal(rooted(np.array([-4.0, 0.0, 9.0])), [-2.0, 0.0, 3.0])
+
+
+@pytest.mark.parametrize("kind", [ReducedInputs, HopInputs])
+@pytest.mark.parametrize("n_components", [8, 99])
+def test_inputs_of_counts_are_those_of_their_roots(kind, n_components):
+    A = sp.random_array((50, 50), density=0.1, rng=np.random.default_rng(4))
+    graph = Graph(A + A.T)
+    A_tilde = NormalizedAdjacency(graph.adjacency)
+
+    def products(X, **settings):  # of rows, whatever the signs of the directions
+        inputs = kind(n_components=n_components, **settings)
+        rows = encoder_rows(inputs.prepare(graph, A_tilde, X, 0.1, 10, 0))
+        return rows @ rows.T
+
+    X = sp.csr_array(counts())
+    assert_allclose(products(X), products(X.sqrt(), root=False), atol=1e-3)
+    assert np.abs(products(X) - products(X, root=False)).max() > 0.1
+    assert_allclose(products(X.toarray()), products(X), atol=1e-3)

@@ -1,0 +1,110 @@
+"""Fused passes against the views' own half gradients, certificates in every storage, and what is refused."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from altopt.errors import InputError
+from altopt.operator.kernels import dispatch
+from altopt.solvers import ChebyshevSteps, ConjugateGradient, GradientSteps, JacobiSteps
+from altopt.views import (
+    CrossEntropyFeatureView,
+    FeatureView,
+    GraphView,
+    LabelView,
+    Objective,
+    SquaredLaplacianView,
+)
+from problems import toy
+
+SOLVERS = [
+    GradientSteps(7),
+    JacobiSteps(7),
+    ChebyshevSteps(7),
+    ChebyshevSteps(rtol=1e-3),
+    ConjugateGradient(1e-5),
+]
+SWITCHES = ["scipy", "torch"] if dispatch._native is None else ["native", "scipy", "torch"]
+
+
+def objective(problem, lambda1=0.4, feature_view=FeatureView, graph_view=GraphView):
+    labels = LabelView(problem.Y[problem.labelled], problem.labelled, 1.5)
+    return Objective((feature_view(problem.P, lambda1), graph_view(problem.A_tilde), labels))
+
+
+@pytest.mark.parametrize("n_classes", [4, 8])  # of 8 the answer takes the place of a native block
+@pytest.mark.parametrize("switch", SWITCHES)
+@pytest.mark.parametrize("solver", SOLVERS, ids=repr)
+def test_a_fused_solve_is_the_views_own(solver, switch, n_classes, monkeypatch):
+    monkeypatch.setenv("ALTOPT_KERNELS", switch)
+    problem = toy(n=40, c=n_classes)
+    fused = solver.solve(objective(problem), problem.F)
+    monkeypatch.setattr(Objective, "system", lambda self, n_nodes: None)
+    plain = solver.solve(objective(problem), problem.F)
+    assert fused.kernel.startswith(switch)
+    assert plain.kernel == "views"
+    assert_allclose(fused.F, plain.F, atol=1e-10)
+    assert_allclose(fused.residual, plain.residual, rtol=1e-6, atol=1e-9)
+    assert_allclose(fused.error_bound, plain.error_bound, rtol=1e-6, atol=1e-9)
+    assert (fused.n_products, fused.converged) == (plain.n_products, plain.converged)
+
+
+def test_steps_on_the_cross_entropy_view_are_fused_too():
+    problem = toy(n=40)
+    views = objective(problem, feature_view=CrossEntropyFeatureView)
+    fused = GradientSteps(6).solve(views, problem.F)
+    F = problem.F
+    for _ in range(6):
+        F = F - views.residual(F) / views.curvature(40).pace.max()
+    assert fused.kernel != "views"
+    assert_allclose(fused.F, F, atol=1e-10)
+
+
+def test_a_view_without_a_pull_is_solved_by_its_residual():
+    problem = toy(n=40)
+    assert (
+        ConjugateGradient().solve(objective(problem, graph_view=SquaredLaplacianView), problem.F).kernel
+        == "views"
+    )
+
+
+@pytest.mark.parametrize("solver", SOLVERS, ids=repr)
+def test_the_roughness_a_solver_comes_by_is_the_graph_views_distance(solver):
+    problem = toy(n=40)
+    views = objective(problem)
+    found = solver.solve(views, problem.F)
+    assert found.roughness == pytest.approx(GraphView(problem.A_tilde).distance(found.F), rel=1e-9)
+    parts = views.parts(found.F, found.roughness)
+    assert parts == pytest.approx(views.parts(found.F))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("rtol", [1e-2, 1e-5, 1e-9])
+@pytest.mark.parametrize("form", [ChebyshevSteps, ConjugateGradient])
+def test_a_certificate_holds_in_every_precision(form, rtol, dtype):
+    """float32 cannot hold 1e-9: then the solve goes on in float64, and the answer is rounded at the end."""
+    problem = toy(n=60)
+    views = objective(problem)
+    truth = np.linalg.solve(views.half_hessian().toarray(), -views.residual(np.zeros_like(problem.F)))
+    found = form(rtol=rtol).solve(views, problem.F.astype(dtype))
+    assert found.converged
+    assert found.F.dtype == dtype
+    assert np.linalg.norm(found.F - truth) <= max(2 * rtol, 2 * np.finfo(dtype).eps) * np.linalg.norm(truth)
+
+
+@pytest.mark.parametrize("solver", [GradientSteps, JacobiSteps, ChebyshevSteps])
+def test_half_the_bytes_give_nearly_the_same(solver):
+    problem = toy(n=60)
+    views = objective(problem)
+    half, double = (solver(n_steps=15, storage=s).solve(views, problem.F) for s in ("float16", "float64"))
+    assert "float16" in half.kernel
+    assert half.F.dtype == problem.F.dtype
+    assert np.linalg.norm(half.F - double.F) < 3e-3 * np.linalg.norm(double.F)
+
+
+def test_a_storage_nobody_knows_is_refused():
+    problem = toy()
+    with pytest.raises(
+        InputError, match="storage must be one of float16, float32, float64 or None, but is 'int8'"
+    ):
+        ChebyshevSteps(storage="int8").solve(objective(problem), problem.F)
