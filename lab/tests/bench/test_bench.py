@@ -340,7 +340,7 @@ def test_goals_are_met_at_the_bound_and_not_beyond_it():
 
 
 def test_every_goal_names_a_benchmark_and_a_size():
-    assert all(goal.bench in benches.BENCHES and goal.size in sizes.SIZES for goal in goals.GOALS)
+    assert all(goal.bench in registry.BENCHES and goal.size in sizes.SIZES for goal in goals.GOALS)
 
 
 def test_the_page_shows_the_last_record_of_each():
