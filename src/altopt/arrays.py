@@ -1,4 +1,4 @@
-"""What an array is here, where large ones live, and the row operations everything shares: softmax and certainty."""
+"""The array type, allocation of large arrays, and row operations shared by all modules: one-hot, softmax, certainty."""
 
 import mmap
 from typing import Any
@@ -8,21 +8,21 @@ import numpy.typing as npt
 
 Array = npt.NDArray[Any]
 
-SINGLE_FROM = 2_000_000  # numbers in a block from which float32 serves; smaller ones are float64
-LARGE = 2**22  # bytes from which an array has a mapping of its own
-BLOCK_ROWS = 32_768  # rows handled at once where a whole n x d copy would be too much
-FEW_ROWS = 4_096  # and where copies of them come and go: they leave no holes in the heap
+FLOAT32_MIN_SIZE = 2_000_000  # entries from which an array is float32; smaller ones are float64
+MAPPED_MIN_BYTES = 2**22  # from this size on an array is a memory mapping of its own
+BLOCK_ROWS = 32_768  # rows processed at a time where a copy of all n rows would be too large
+SMALL_BLOCK_ROWS = 4_096  # for short-lived copies, which then leave no holes in the heap
 
 
-def room(shape: tuple[int, ...], dtype: Any) -> Array:
-    """An array with anything in it.
+def allocate(shape: tuple[int, ...], dtype: Any) -> Array:
+    """An uninitialised array.
 
-    A large one is mapped by itself, in huge pages where the system has them, so that its memory goes back the moment
-    it is let go; a heap keeps holes of that size.
+    A large one is a memory mapping of its own, in huge pages where the system has them: its memory returns to the
+    system as soon as the array is freed, while the heap would keep holes of that size.
     """
     dtype = np.dtype(dtype)
     size = int(np.prod(shape)) * dtype.itemsize
-    if size < LARGE:
+    if size < MAPPED_MIN_BYTES:
         return np.empty(shape, dtype=dtype)
     mapped = mmap.mmap(-1, size)
     if hasattr(mmap, "MADV_HUGEPAGE"):
@@ -37,7 +37,7 @@ def row_blocks(n: int, size: int = BLOCK_ROWS) -> list[slice]:
 
 def working_dtype(n_rows: int, n_columns: int) -> np.dtype[Any]:
     """float64 while it costs nothing, float32 where memory and its traffic decide."""
-    return np.dtype(np.float64 if n_rows * n_columns < SINGLE_FROM else np.float32)
+    return np.dtype(np.float64 if n_rows * n_columns < FLOAT32_MIN_SIZE else np.float32)
 
 
 def row_sums(A: Any) -> Array:
@@ -45,6 +45,28 @@ def row_sums(A: Any) -> Array:
     if np.all(A.data == 1):
         return np.asarray(np.diff(A.indptr), dtype=np.float64)
     return np.asarray(A.sum(axis=1, dtype=np.float64)).ravel()
+
+
+def inverse_sqrt(degrees: Array) -> Array:
+    """d^-1/2 of each node's degree; 0 for isolated nodes, so that D^-1/2 A D^-1/2 has zero rows there.
+
+    >>> inverse_sqrt(np.array([4.0, 0.0]))
+    array([0.5, 0. ])
+    """
+    return np.divide(1.0, np.sqrt(degrees), out=np.zeros_like(degrees), where=degrees > 0)
+
+
+def one_hot(codes: Array, n_classes: int, dtype: Any = np.float64) -> Array:
+    """A row for each class code, 1 in the column of its class; zeros where the code is -1 (unknown).
+
+    >>> one_hot(np.array([1, -1]), 2)
+    array([[0., 1.],
+           [0., 0.]])
+    """
+    rows = np.zeros((len(codes), n_classes), dtype=dtype)
+    known = np.flatnonzero(codes >= 0)
+    rows[known, codes[known]] = 1
+    return rows
 
 
 def softmax(F: Array, temperature: float = 1.0) -> Array:

@@ -10,7 +10,9 @@ from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
-SMALL = 10_000_000  # numbers in the largest array; below this a second thread costs more than it brings
+MULTITHREAD_MIN_SIZE = (
+    10_000_000  # numbers in the largest array; below this a second thread costs more than it brings
+)
 
 
 _one = ContextVar("one thread only", default=False)
@@ -37,12 +39,12 @@ def kernel_threads() -> int:
 
 @contextmanager
 def threads_for(size: int, *, with_torch: bool) -> Iterator[None]:
-    """One thread while the largest array has fewer than SMALL numbers, all of them otherwise.
+    """One thread while the largest array has fewer than MULTITHREAD_MIN_SIZE numbers, all of them otherwise.
 
     On many small products threads mostly wait for each other, and on a busy machine they wait for long. Say
     `with_torch` where torch will do the work: only what is loaded can be limited.
     """
-    if size >= SMALL:
+    if size >= MULTITHREAD_MIN_SIZE:
         yield
         return
     outer = _one.set(True)

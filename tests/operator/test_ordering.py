@@ -58,8 +58,8 @@ def test_a_layout_in_another_order_is_the_same_graph(native, weighted):
 def test_no_order_where_it_would_not_pay(data, native, monkeypatch):
     A = data.graph.adjacency
     assert ordering.order_for(A, 64, native) is None  # the block fits in the caches
-    monkeypatch.setattr(ordering, "CACHE", 0)
-    monkeypatch.setattr(ordering, "NEAR", 64 * 300)
+    monkeypatch.setattr(ordering, "CACHE_BYTES", 0)
+    monkeypatch.setattr(ordering, "NEAR_BYTES", 64 * 300)
     ring = sp.csr_array(sp.diags_array([1.0, 1.0], offsets=[-1, 1], shape=(6000, 6000)))
     assert ordering.order_for(ring, 64, native) is None  # neighbours are near already
     assert ordering.order_for(sp.csr_array((50, 50)), 64, native) is None
@@ -72,8 +72,8 @@ def test_no_order_where_it_would_not_pay(data, native, monkeypatch):
 def test_the_answer_does_not_depend_on_the_order(data, monkeypatch):
     y = hide(data.y, per_class(data.y, 10, seed=0).train)
     plain = AltOpt(random_state=0).fit(data.X, y, graph=data.graph)
-    monkeypatch.setattr(ordering, "CACHE", 0)
-    monkeypatch.setattr(ordering, "NEAR", 40 * 300)
+    monkeypatch.setattr(ordering, "CACHE_BYTES", 0)
+    monkeypatch.setattr(ordering, "NEAR_BYTES", 40 * 300)
     ordered = AltOpt(random_state=0).fit(data.X, y, graph=data.graph)
     assert "ordered" not in plain.trace_[-1]["kernel"]
     assert ordered.trace_[-1]["kernel"].endswith("ordered")
@@ -83,7 +83,7 @@ def test_the_answer_does_not_depend_on_the_order(data, monkeypatch):
 
 def test_the_operator_orders_once(data, monkeypatch):
     calls = []
-    monkeypatch.setattr(ordering, "CACHE", 0)
+    monkeypatch.setattr(ordering, "CACHE_BYTES", 0)
     monkeypatch.setattr("altopt.operator.operator.order_for", lambda *parts: calls.append(parts))
     A_tilde = NormalizedAdjacency(data.graph.adjacency)
     for width in (8, 16):

@@ -144,11 +144,3 @@ def read_place(X: Any, graph: Any) -> tuple[Any, Graph]:
     X, _ = read_X(X)
     require_finite(X)
     return X, Graph(graph).rows_for(X.shape[0])
-
-
-def one_hot(codes: Array, n_classes: int) -> Array:
-    """A row per node; zeros where the label is unknown."""
-    Y = np.zeros((len(codes), n_classes), dtype=np.float32)
-    known = np.flatnonzero(codes != UNKNOWN)
-    Y[known, codes[known]] = 1.0
-    return Y

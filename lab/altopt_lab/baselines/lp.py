@@ -3,10 +3,11 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
 import torch
 
-from altopt.arrays import Array, shares
-from altopt_lab.baselines.baseline import ZERO_TO_ONE, Baseline, Judges, Place, SearchSpace, Until, one_hot
+from altopt.arrays import Array, one_hot, shares
+from altopt_lab.baselines.baseline import ZERO_TO_ONE, Baseline, Judges, Place, SearchSpace, Until
 from altopt_lab.baselines.geometric import by_ours, layers
 from altopt_lab.baselines.products import Propagation
 
@@ -34,7 +35,7 @@ class LP(Baseline):
 
     def _score(self, place: Place) -> Array:
         propagation = by_ours(layers().LabelPropagation(self.n_steps, self.alpha))
-        Y = torch.from_numpy(one_hot(place.codes, self.n_classes))
+        Y = torch.from_numpy(one_hot(place.codes, self.n_classes, np.float32))
         A = Propagation(place.graph.adjacency, self_loops=False)
         known = Y.sum(dim=1) > 0
 

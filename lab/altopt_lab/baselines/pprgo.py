@@ -11,6 +11,7 @@ import torch
 from altopt.arrays import Array
 from altopt.inputs import unit_sum
 from altopt.operator.kernels.dropout import Masks
+from altopt.operator.scaling import row_stochastic
 from altopt_lab.baselines.baseline import ZERO_TO_ONE, Place, SearchSpace
 from altopt_lab.baselines.perceptron import Perceptron
 from altopt_lab.baselines.products import Features, Propagation
@@ -110,8 +111,7 @@ class Mixed(torch.nn.Module):
 
 def page_rank(A: Any, nodes: Array, restart: float, tolerance: float) -> sp.csr_array:
     """Rows `nodes` of restart sum_k (1 - restart)^k (D^-1 A)^k; what a walk carries below `tolerance` is dropped."""
-    degrees = np.asarray(A.sum(axis=1)).ravel()
-    walk = sp.csr_array(sp.diags_array(1.0 / np.where(degrees > 0, degrees, 1.0)) @ A)
+    walk = row_stochastic(A)
     left = sp.csr_array(sp.eye_array(A.shape[0], format="csr")[nodes])
     found = restart * left
     for _ in range(MOST_STEPS):

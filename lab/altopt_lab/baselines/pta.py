@@ -6,10 +6,10 @@ from typing import ClassVar
 import numpy as np
 import torch
 
-from altopt.arrays import Array
+from altopt.arrays import Array, one_hot
 from altopt.operator.diffusion import steps
 from altopt.operator.kernels.dropout import Masks
-from altopt_lab.baselines.baseline import ZERO_TO_ONE, Place, SearchSpace, one_hot
+from altopt_lab.baselines.baseline import ZERO_TO_ONE, Place, SearchSpace
 from altopt_lab.baselines.perceptron import Perceptron
 from altopt_lab.baselines.products import Propagation
 from altopt_lab.baselines.surroundings import Seen, WholeGraph, whole_graph
@@ -42,7 +42,7 @@ class PTA(Network):
 
     def lesson(self, place: Place) -> tuple[Array, torch.Tensor]:
         A = Propagation(place.graph.adjacency).operator
-        S = steps(A, one_hot(place.codes, self.n_classes), self.restart, self.n_steps)
+        S = steps(A, one_hot(place.codes, self.n_classes, np.float32), self.restart, self.n_steps)
         reached = np.flatnonzero(S.sum(axis=1) > 0)
         return reached, torch.from_numpy(S[reached])
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from altopt.arrays import Array
+from altopt.arrays import Array, one_hot
 from altopt.encoders import MLPEncoder
 from altopt_lab.bench import machine
 from altopt_lab.bench.graphs import SEED, Case
@@ -25,7 +25,7 @@ def run(case: Case, repeats: int | None, say: Say) -> Report:
     widths = (size.n_features, *size.hidden, size.n_classes)
     rng = np.random.default_rng(SEED)
     X = rng.standard_normal((size.n_nodes, size.n_features), dtype=np.float32)
-    targets = np.eye(size.n_classes, dtype=np.float32)[case.y]
+    targets = one_hot(case.y, size.n_classes, np.float32)
     contestants = [machine.triad(), machine.sgemm()]
     for batch, how in ((None, "full batch"), (BATCH, f"batches of {BATCH:,}")):
         for dropout, with_it in ((DROPOUT, "dropout"), (0.0, "no dropout")):

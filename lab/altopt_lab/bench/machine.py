@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from altopt.operator.kernels.dispatch import description
-from altopt.threads import SMALL, threads_for
+from altopt.threads import MULTITHREAD_MIN_SIZE, threads_for
 from altopt_lab.bench.timing import Contestant, Timing, best_of, race
 
 TRIAD = "STREAM triad"
@@ -68,13 +68,13 @@ def installed_version(name: str) -> str | None:
 
 
 @contextmanager
-def same_threads(size: int = SMALL) -> Iterator[int]:
+def same_threads(size: int = MULTITHREAD_MIN_SIZE) -> Iterator[int]:
     """As many threads for everyone as a fit would use on arrays of `size` numbers: one, or all cores."""
     import torch
 
     with threads_for(size, with_torch=True):
         before = torch.get_num_threads()
-        torch.set_num_threads(1 if size < SMALL else n_cores())
+        torch.set_num_threads(1 if size < MULTITHREAD_MIN_SIZE else n_cores())
         try:
             yield torch.get_num_threads()
         finally:

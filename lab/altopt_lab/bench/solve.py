@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from altopt.arrays import Array, row_blocks, softmax
+from altopt.arrays import Array, one_hot, row_blocks, softmax
 from altopt.operator.kernels.dispatch import stage
 from altopt.solvers import ChebyshevSteps, ConjugateGradient, GradientSteps, JacobiSteps, Solver
 from altopt.views import FeatureView, GraphView, LabelView, Objective
@@ -97,7 +97,7 @@ def make(case: Case, lambda1: float, lambda2: float, say: Say) -> Task:
     say(f"solving to {TRUTH:g}: lambda1 {lambda1}, lambda2 {lambda2}")
     n, c = case.size.n_nodes, case.size.n_classes
     known = case.known()
-    Y = one_hot(known, c)
+    Y = one_hot(known, c, np.float32)
     logits = np.random.default_rng(SEED).standard_normal((n, c), dtype=np.float32)
     logits[np.arange(n), case.y] += 2.0
     P = softmax(logits).astype(Y.dtype)
@@ -106,14 +106,6 @@ def make(case: Case, lambda1: float, lambda2: float, say: Say) -> Task:
     if not solution.converged:
         raise Unavailable(f"no solution to {TRUTH:g}: {solution.reason}")
     return Task(case, lambda1, lambda2, P, Y, known >= 0, solution.F)
-
-
-def one_hot(known: Array, n_classes: int) -> Array:
-    """Y: a one in the class of each labelled node, zero rows elsewhere; float32."""
-    Y = np.zeros((len(known), n_classes), dtype=np.float32)
-    labelled = np.flatnonzero(known >= 0)
-    Y[labelled, known[labelled]] = 1.0
-    return Y
 
 
 def error(task: Task, F: Array) -> float:
@@ -271,7 +263,7 @@ def whole_tasks(case: Case) -> list[Contestant]:
     n, c = case.size.n_nodes, case.size.n_classes
 
     def altopt() -> Callable[[], object]:
-        Y = one_hot(known, c)
+        Y = one_hot(known, c, np.float32)
         objective = Objective(
             (
                 FeatureView(np.full_like(Y, 1 / c), 0.1),

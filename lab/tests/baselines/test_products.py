@@ -6,13 +6,13 @@ import scipy.sparse as sp
 import torch
 from numpy.testing import assert_allclose
 
-from altopt.arrays import shares
+from altopt.arrays import one_hot, shares
 from altopt.datasets.splits import hide
 from altopt.graph import Graph
 from altopt.operator.kernels.dropout import Masks, dropout
 from altopt_lab.baselines import APPNP, GAT, GCN, LP, PTA, SGC, SIGN, CorrectAndSmooth, PPRGo
 from altopt_lab.baselines.attention import Attended, Pattern, attend
-from altopt_lab.baselines.baseline import Place, one_hot
+from altopt_lab.baselines.baseline import Place
 from altopt_lab.baselines.pprgo import nearest, page_rank
 from altopt_lab.baselines.products import Features, Propagation
 from problems import random_adjacency
@@ -205,7 +205,7 @@ def test_lp_is_label_propagation(place, hold):
     from torch_geometric.nn.conv.gcn_conv import gcn_norm
 
     ends, weights = gcn_norm(*edges(place), num_nodes=N, add_self_loops=False)
-    Y = torch.from_numpy(one_hot(place.codes, C))
+    Y = torch.from_numpy(one_hot(place.codes, C, np.float32))
     known = torch.from_numpy(place.codes >= 0)[:, None]
     given = {"post_step": lambda F: torch.where(known, Y, F.clamp(0.0, 1.0))} if hold else {}
     theirs = nn.LabelPropagation(4, 0.7)(Y, ends, edge_weight=weights, **given)
@@ -272,7 +272,7 @@ def test_pta_learns_propagated_labels_and_spreads_its_answers(place):
         return Z
 
     nodes, targets = model.lesson(place)
-    soft = spread(torch.from_numpy(one_hot(place.codes, C)))
+    soft = spread(torch.from_numpy(one_hot(place.codes, C, np.float32)))
     assert_allclose(targets, soft[nodes], atol=1e-6)
     assert soft.sum(dim=1).numpy()[np.setdiff1d(np.arange(N), nodes)].sum() == 0
     with torch.no_grad():

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from altopt.arrays import one_hot
 from altopt.cli.main import run
 from altopt_lab.bench import (
-    benches,
     child,
     clock,
     encoder,
@@ -21,6 +21,7 @@ from altopt_lab.bench import (
     memory,
     peers,
     propagate,
+    registry,
     sizes,
     solve,
     tasks,
@@ -420,4 +421,4 @@ def test_a_wrong_call_is_one_sentence(call, said, capsys):
 def test_a_peers_matrix_is_the_one_we_use(case):
     A = sp.csr_array((case.values, case.indices, case.indptr), shape=(300, 300))
     assert abs(A - case.operator.matrix).max() < 1e-6
-    assert solve.one_hot(case.known(), 3).sum() == len(case.train) == 15
+    assert one_hot(case.known(), 3).sum() == len(case.train) == 15

@@ -10,8 +10,8 @@ from altopt.arrays import working_dtype
 from altopt.encoders.ensemble import loads_torch
 from altopt.inputs import EAGER, PlainInputs, RawInputs, ReducedInputs
 from altopt.inputs.directions import few_columns
-from altopt.operator.diffusion import PANEL
-from altopt.operator.kernels.native import PAD
+from altopt.operator.diffusion import PANEL_COLUMNS
+from altopt.operator.kernels.native import ROW_MULTIPLE
 from altopt.operator.ordering import too_large
 from altopt.selection.candidates import MOST
 from altopt.selection.evaluation import LARGE
@@ -74,7 +74,7 @@ def expected_memory(X: Any, n_edges: int, n_classes: int, model: Any, weighted: 
     width = min(d, inputs.n_components, n) if isinstance(inputs, ReducedInputs) else d
     itemsize = 2 if isinstance(inputs, ReducedInputs) and inputs.storage == "float16" else 4
     kept = 4.0 * n * inputs.width(n, d, n_edges)
-    panel = min(-(-width // PAD) * PAD, PANEL)
+    panel = min(-(-width // ROW_MULTIPLE) * ROW_MULTIPLE, PANEL_COLUMNS)
     diffusing = 3.0 * n * panel * 4 + (n * width * 4 if itemsize == 2 else 0)
     if reduced and d > width:
         diffusing += 4.0 * n * (width + 10) * 4
@@ -82,7 +82,7 @@ def expected_memory(X: Any, n_edges: int, n_classes: int, model: Any, weighted: 
         # hops of a sketch, of the range finder's block, and that block again; or hops of all of X, and X
         diffusing += max(3.0 * kept, 16.0 * n * d if few_columns(n, d) else 0.0)
     number = working_dtype(n, n_classes).itemsize
-    padded = -(-n_classes // PAD) * PAD
+    padded = -(-n_classes // ROW_MULTIPLE) * ROW_MULTIPLE
     rows = kept if kept <= 4.0 * (MOST if model.cross_fit and n * n_classes < LARGE else EAGER) else 0.0
     judging = 5.0 * n * at_once(n) * number if model.cross_fit else 0.0
     ordered = too_large(n, max(panel * 4, n_classes * number))

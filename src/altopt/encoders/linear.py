@@ -7,7 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import minimize
 
-from altopt.arrays import Array, room, row_blocks, working_dtype
+from altopt.arrays import Array, allocate, row_blocks, working_dtype
 from altopt.operator.kernels.dispatch import soften, softmax_regression
 
 SAMPLE = 1000  # rows that tell how many directions all fill
@@ -67,7 +67,7 @@ class LinearLearner:
 
     def predict(self, X: Any) -> Array:
         W = self.W.astype(X.dtype)
-        P = room((X.shape[0], self.W.shape[1]), working_dtype(X.shape[0], self.W.shape[1]))
+        P = allocate((X.shape[0], self.W.shape[1]), working_dtype(X.shape[0], self.W.shape[1]))
         for rows in row_blocks(X.shape[0]):
             logits = np.asarray(X[rows] @ W, dtype=P.dtype) + self.b.astype(P.dtype)
             P[rows] = soften(logits, 1.0 / self.settings.sharpness, of_shares=False).S

@@ -2,10 +2,9 @@
 
 from typing import Any
 
-import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from altopt.arrays import Array
+from altopt.arrays import Array, one_hot
 from altopt.errors import InputError
 from altopt.fitted import explain, explanation, request, suggest, system, update
 from altopt.graph import Graph
@@ -58,7 +57,7 @@ class Answers:
         if self._Y is None:
             assert self._live is not None  # which alone puts it off
             codes = self._live.codes[self.labelled_]
-            self._Y = np.eye(len(self.classes_), dtype=self.scores_.dtype)[codes]
+            self._Y = one_hot(codes, len(self.classes_), self.scores_.dtype)
         return self._Y
 
     @Y_.setter

@@ -236,11 +236,6 @@ def stacked(above: Any, below: Any) -> Any:
     return np.concatenate([above, np.asarray(below, dtype=above.dtype)])
 
 
-def one_hot(codes: Array, n_classes: int, dtype: Any) -> Array:
-    """Rows of zeros where a code is -1."""
-    return np.vstack([np.eye(n_classes, dtype=dtype), np.zeros((1, n_classes), dtype=dtype)])[codes]
-
-
 def joined(ids: Array, names: list[Any]) -> Array:
     """Ids followed by further names, in an array that holds both as they are."""
     if all(isinstance(name, (int, np.integer)) for name in names) and ids.dtype.kind == "i":

@@ -6,9 +6,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from altopt.arrays import one_hot
 from altopt.errors import InputError
 from altopt.fitted.new_nodes import changed_nodes, new_nodes
-from altopt.fitted.request import Change, Changes, Known, joined, one_hot, read_changes, stacked
+from altopt.fitted.request import Change, Changes, Known, joined, read_changes, stacked
 from altopt.fitted.system import with_directions
 from altopt.graph.knn import Neighbours
 from altopt.graph.validation import UNKNOWN

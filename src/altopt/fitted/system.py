@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from altopt.arrays import Array
+from altopt.arrays import Array, inverse_sqrt
 from altopt.fitted.request import joined
 from altopt.graph import Graph
 from altopt.graph.validation import UNKNOWN
@@ -63,7 +63,7 @@ class LiveSystem:
         self.base_weights = None if ones else np.ascontiguousarray(A.data, dtype=np.float64)
         self.extra, self.extra_weights, self.n_extra = np.empty(64, dtype=np.int32), np.empty(64), 0
         self.degrees = A_tilde.degrees.copy()
-        self.scale = inverse_root(self.degrees)
+        self.scale = inverse_sqrt(self.degrees)
         self.diagonal = self.coupling + self.lambda1 + self.lambda2 * model.labelled_
         self.codes = np.full(len(self.degrees), UNKNOWN, dtype=np.int32)
         self.codes[model.labelled_] = model.Y_.argmax(axis=1)
@@ -142,7 +142,7 @@ class LiveSystem:
         self.begin[node], self.end[node] = len(self.base) + self.n_extra, len(self.base) + room
         self.n_extra = room
         self.degrees[node] = weights.sum()
-        self.scale[node] = inverse_root(self.degrees[node : node + 1])[0]
+        self.scale[node] = inverse_sqrt(self.degrees[node : node + 1])[0]
 
         def undo() -> None:
             self.begin[node], self.end[node], self.degrees[node], self.scale[node] = before
@@ -245,8 +245,3 @@ def with_directions(A: Any, n_nodes: int, edges: Iterable[tuple[int, int, float]
     grown = sp.csr_array(grown + sp.csr_array((weights, (at[0], at[1])), shape=grown.shape))
     grown.eliminate_zeros()
     return grown
-
-
-def inverse_root(degrees: Array) -> Array:
-    """d^-1/2, 0 for nodes without edges."""
-    return np.divide(1.0, np.sqrt(degrees), out=np.zeros_like(degrees), where=degrees > 0)

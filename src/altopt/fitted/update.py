@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 from scipy.sparse.csgraph import connected_components
 
-from altopt.arrays import Array
+from altopt.arrays import Array, one_hot
 from altopt.errors import InputError
 from altopt.fitted import resolve
 from altopt.fitted.explain import position
 from altopt.fitted.neighbourhood import around, directed_now, edges_of, require, ties_of, weighted
-from altopt.fitted.request import Change, Changes, Known, one_hot, read_changes, stacked
+from altopt.fitted.request import Change, Changes, Known, read_changes, stacked
 from altopt.fitted.system import LiveSystem, Row, live_system
 from altopt.graph.knn import Neighbours
 from altopt.graph.validation import UNKNOWN

@@ -9,9 +9,10 @@ import scipy.sparse as sp
 from altopt.arrays import Array, row_sums
 from altopt.errors import InputError
 from altopt.graph import Graph
-from altopt.inputs.hops import all_hops, hops_of_changed, hops_of_new, mean_of
+from altopt.inputs.hops import all_hops, hops_of_changed, hops_of_new
 from altopt.inputs.inputs import ChangedNodes, NewNodes, OneZ
 from altopt.operator import NormalizedAdjacency
+from altopt.operator.scaling import row_stochastic
 
 
 @dataclass(frozen=True)
@@ -33,10 +34,10 @@ class PreparedDegrees(OneZ):
         return out
 
     def extend(self, new: NewNodes) -> Array:
-        return hops_of_new(mean_of(new.out).astype(np.float32), self.Z, self._degrees(new))
+        return hops_of_new(row_stochastic(new.out).astype(np.float32), self.Z, self._degrees(new))
 
     def renewed(self, changed: ChangedNodes) -> Array:
-        S = mean_of(changed.out).astype(np.float32)
+        S = row_stochastic(changed.out).astype(np.float32)
         return hops_of_changed(S, self.Z, changed.nodes, self._degrees(changed))
 
     def _degrees(self, nodes: NewNodes | ChangedNodes) -> Array:
@@ -69,7 +70,7 @@ class DegreeInputs:
         directed = graph.directed_adjacency is not None
         A = graph.directed_adjacency if directed else graph.adjacency
         degrees = np.stack([log_degree(side) for side in ((A, A.T.tocsr()) if directed else (A,))], axis=1)
-        S = mean_of(A).astype(np.float32) if self.n_hops else A
+        S = row_stochastic(A).astype(np.float32) if self.n_hops else A
         Z = np.concatenate(all_hops(degrees, lambda block: np.asarray(S @ block), self.n_hops), axis=1)
         return PreparedDegrees(Z, self.n_hops, max(int(np.ceil(Z.max())), 1))
 

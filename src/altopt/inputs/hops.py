@@ -22,7 +22,7 @@ from altopt.io.array_io import with_prefix
 from altopt.operator import NormalizedAdjacency, diffusion
 from altopt.operator.diffusion import Direction, neighbour_mean
 from altopt.operator.feature_matrix import Features, column_means, filled, has_missing
-from altopt.operator.scaling import Scaling
+from altopt.operator.scaling import Scaling, row_stochastic
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class PreparedHops(OneZ):
     def _rows_of_S(self, rows: NewNodes | ChangedNodes) -> Any:
         if self.direction == "both":
             return rows.ties.astype(np.float32)
-        return mean_of(rows.out if self.direction == "out" else rows.into).astype(np.float32)
+        return row_stochastic(rows.out if self.direction == "out" else rows.into).astype(np.float32)
 
     def state(self) -> dict[str, Array]:
         arrays = {"Z": self.Z} | self.coordinates.state()
@@ -189,9 +189,3 @@ def both_ways(graph: Graph, A_tilde: NormalizedAdjacency, direction: Direction) 
     S = neighbour_mean(graph, direction).astype(np.float32)
     S_back = sp.csr_array(S.T)
     return (lambda block: np.asarray(S @ block)), (lambda block: np.asarray(S_back @ block))
-
-
-def mean_of(A: Any) -> Any:
-    """Rows that sum to 1: a product with it is the mean over a node's edges."""
-    total = np.asarray(A.sum(axis=1)).ravel()
-    return sp.csr_array(sp.diags_array(1.0 / np.where(total > 0, total, 1.0)) @ A)

@@ -6,7 +6,7 @@ from typing import Any, Protocol, Self, runtime_checkable
 import numpy as np
 import scipy.sparse as sp
 
-from altopt.arrays import BLOCK_ROWS, FEW_ROWS, Array, room, row_blocks
+from altopt.arrays import BLOCK_ROWS, SMALL_BLOCK_ROWS, Array, allocate, row_blocks
 from altopt.graph import Graph
 from altopt.operator import NormalizedAdjacency
 
@@ -134,8 +134,10 @@ class LazyRows:
         Z = self._prepared.Z
         if isinstance(rows, slice) or len(rows) <= BLOCK_ROWS or self._sparse:
             return self._prepared.rows(Z[rows])
-        out = room((len(rows), self.shape[1]), self.dtype)
-        for block in row_blocks(len(rows), FEW_ROWS):  # nothing as large as the result is held besides it
+        out = allocate((len(rows), self.shape[1]), self.dtype)
+        for block in row_blocks(
+            len(rows), SMALL_BLOCK_ROWS
+        ):  # nothing as large as the result is held besides it
             out[block] = self._prepared.rows(Z[rows[block]])
         return out
 

@@ -7,16 +7,17 @@ from typing import Any, Literal
 import numpy as np
 import scipy.sparse as sp
 
-from altopt.arrays import Array, room
+from altopt.arrays import Array, allocate
 from altopt.errors import InputError
 from altopt.graph import Graph
 from altopt.operator import NormalizedAdjacency
 from altopt.operator.kernels.backend import Stage
 from altopt.operator.kernels.dispatch import stage
+from altopt.operator.scaling import row_stochastic
 
 Direction = Literal["both", "out", "in"]
-PANEL = 64  # columns diffused at a time
-NONE = 1e-30  # a restart that no precision tells from none
+PANEL_COLUMNS = 64  # columns diffused at a time
+MIN_RESTART = 1e-30  # a restart that no precision tells from none
 
 
 def diffuse(
@@ -60,14 +61,14 @@ def steps(operator: Any, X: Array, restart: float, n_steps: int, out: Array | No
     """The iteration itself, on an array that is already checked; into `out` (which may be X), if given."""
     if restart == 1.0 or n_steps == 0:
         return X
-    restart = restart if restart > NONE else 0.0
+    restart = restart if restart > MIN_RESTART else 0.0
     if not isinstance(operator, NormalizedAdjacency):
         Z, own = X, restart * X
         for _ in range(n_steps):
             Z = (1.0 - restart) * (operator @ Z) + own
         return Z
     X = X[:, None] if (is_vector := X.ndim == 1) else X
-    out = room(X.shape, X.dtype) if out is None else out
+    out = allocate(X.shape, X.dtype) if out is None else out
     by_width = groupby(sorted(panels(X.shape[1]), key=itemgetter(1)), key=itemgetter(1))
     for width, found in by_width:
         diffuse_panels(
@@ -93,8 +94,8 @@ def diffuse_panels(s: Stage, X: Array, columns: list[int], restart: float, n_ste
 
 
 def panels(n_columns: int) -> list[tuple[int, int]]:
-    """(first, width) of panels of even width, at most PANEL columns each: their blocks are all that is held."""
-    count = -(-n_columns // PANEL)
+    """(first, width) of panels of even width, at most PANEL_COLUMNS columns each: their blocks are all that is held."""
+    count = -(-n_columns // PANEL_COLUMNS)
     bounds = [round(n_columns * k / count / 8) * 8 for k in range(count)] + [n_columns]
     return [(first, last - first) for first, last in pairwise(bounds)]
 
@@ -107,6 +108,4 @@ def neighbour_mean(graph: Graph, direction: Direction) -> Any:
             "Make it with Graph(g, directed=True)."
         )
     A = graph.directed_adjacency if direction == "out" else graph.directed_adjacency.T
-    A = sp.csr_array(A)
-    degrees = np.asarray(A.sum(axis=1)).ravel()
-    return sp.csr_array(sp.diags_array(1.0 / np.where(degrees > 0, degrees, 1.0)) @ A)
+    return row_stochastic(sp.csr_array(A))

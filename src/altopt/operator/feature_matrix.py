@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from altopt.arrays import Array, room, row_blocks
+from altopt.arrays import Array, allocate, row_blocks
 from altopt.errors import InputError
 
 
@@ -82,7 +82,7 @@ class Features:
 
     def standardised(self) -> Array:
         """X itself as float32 (n x d), its columns standardised where that was decided."""
-        out = room((self.n_rows, self.n_columns), np.float32)
+        out = allocate((self.n_rows, self.n_columns), np.float32)
         for rows in row_blocks(self.n_rows):
             block = self.X[rows]
             block = block.toarray() if self.sparse else np.asarray(block)
@@ -140,7 +140,7 @@ def project(X: Any, W: Array, mean: Array | None, std: Array | None, root: bool 
         W = W / std[:, None]
         shift = (mean @ W).astype(np.float32)
     W = W.astype(np.float32)
-    out = room((X.shape[0], W.shape[1]), np.float32)
+    out = allocate((X.shape[0], W.shape[1]), np.float32)
     for rows in row_blocks(X.shape[0]):
         block = X[rows]
         block = block.astype(np.float32) if sp.issparse(block) else np.asarray(block, dtype=np.float32)

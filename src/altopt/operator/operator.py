@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from altopt.arrays import Array, row_sums
+from altopt.arrays import Array, inverse_sqrt, row_sums
 from altopt.operator.kernels.dispatch import serving, step
 from altopt.operator.layout import Layout, lay_out
 from altopt.operator.ordering import community_order, order_for, too_large
@@ -40,8 +40,7 @@ class NormalizedAdjacency:
     def matrix(self) -> Any:
         """A_tilde itself, in float64; a fit by the default views never needs it."""
         A = self.adjacency
-        scale = np.zeros_like(self.degrees)
-        np.divide(1.0, np.sqrt(self.degrees), out=scale, where=self.degrees > 0)
+        scale = inverse_sqrt(self.degrees)
         rows = np.repeat(np.arange(A.shape[0]), np.diff(A.indptr))
         # scale_i * scale_j first: the same product for (i, j) and (j, i), so A_tilde is symmetric to the bit
         data = A.data * (scale[rows] * scale[A.indices])

@@ -9,9 +9,9 @@ from scipy.sparse.csgraph import reverse_cuthill_mckee
 from altopt.arrays import Array
 from altopt.operator.layout import inverse
 
-CACHE = 2**24  # bytes of a block that caches hold in any order
-NEAR = 2**20  # bytes between two rows that one core's cache holds
-GAIN = 0.1  # share of the edges that must become near
+CACHE_BYTES = 2**24  # bytes of a block that caches hold in any order
+NEAR_BYTES = 2**20  # bytes between two rows that one core's cache holds
+MIN_GAIN = 0.1  # share of the edges that must become near
 N_LEVELS, N_SWEEPS = 2, 3  # communities, and regions of them; more finds little more
 
 
@@ -19,21 +19,21 @@ def order_for(adjacency: Any, row_bytes: int, native: Any = None) -> Array | Non
     """An order for blocks with rows of `row_bytes`, or None where the nodes are best left as they came.
 
     It pays where a block is too large for the caches, few edges join rows that are near each other, and the new
-    order makes many more of them near: at least GAIN of all edges.
+    order makes many more of them near: at least MIN_GAIN of all edges.
     """
-    window = max(NEAR // row_bytes, 1)
+    window = max(NEAR_BYTES // row_bytes, 1)
     if not too_large(adjacency.shape[0], row_bytes) or adjacency.nnz == 0:
         return None
     before = near_share(adjacency, None, window)
-    if before > 1 - 2 * GAIN:
+    if before > 1 - 2 * MIN_GAIN:
         return None
     order = community_order(adjacency, native)
-    return order if near_share(adjacency, order, window) >= before + GAIN else None
+    return order if near_share(adjacency, order, window) >= before + MIN_GAIN else None
 
 
 def too_large(n_rows: int, row_bytes: int) -> bool:
     """Whether a block is more than caches hold."""
-    return n_rows * row_bytes > CACHE
+    return n_rows * row_bytes > CACHE_BYTES
 
 
 def near_share(adjacency: Any, order: Array | None, window: int, n_sampled: int = 200_000) -> float:

@@ -38,6 +38,12 @@ def unit_sum(Z: Any) -> Any:
     )
 
 
+def row_stochastic(A: Any) -> Any:
+    """D^-1 A: a product with it is the mean over each node's neighbours; a zero row stays zero."""
+    degrees = np.asarray(A.sum(axis=1)).ravel()
+    return sp.csr_array(sp.diags_array(1.0 / np.where(degrees > 0, degrees, 1.0)) @ A)
+
+
 def level(Z: Array, norm: float, exponent: float) -> Array:
     """Rows divided by (length / norm)^exponent; a zero row stays zero."""
     ratio = lengths(Z) / np.float32(norm)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from altopt.arrays import Array
-from altopt.operator.kernels.dispatch import give_back
+from altopt.operator.kernels.dispatch import release_free_memory
 from altopt.selection.candidates import Plan
 from altopt.selection.fit_data import Material
 from altopt.selection.leave_one_out import first_terms, own_influence
@@ -59,7 +59,7 @@ def cross_fit(
     for k in np.unique(number[judged]):
         here, shown = number[judged] == k, material.labelled & (number != k)
         yield Fold(here, shown, *without_fold(material, plan, shown, judged[here], solvers, rule, loose))
-        give_back()
+        release_free_memory()
 
 
 def without_fold(

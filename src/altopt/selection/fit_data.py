@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from altopt.arrays import Array
+from altopt.arrays import Array, one_hot
 from altopt.encoders import LinearEncoder
 from altopt.graph import Graph
 from altopt.inputs import EAGER, Inputs, Prepared, encoder_rows
@@ -35,7 +35,7 @@ class Material:
 
     def Y(self, nodes: Array) -> Array:
         """One-hot rows of labelled nodes, given as a mask."""
-        return np.eye(self.n_classes, dtype=self.dtype)[self.codes[nodes]]
+        return one_hot(self.codes[nodes], self.n_classes, self.dtype)
 
     def inputs(self, plan: Plan) -> tuple[Prepared, Any]:
         """The plan's encoder inputs as they are kept, and as the encoder reads them."""

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from altopt.arrays import Array, room
+from altopt.arrays import Array, allocate
 from altopt.errors import InputError
 from altopt.operator.kernels.dispatch import stage
 from altopt.solvers.solver import Solution, certain
@@ -58,7 +58,7 @@ class Staged:
         del self.rest  # room for the answer, which takes the place of what is used up where it fits
         fits = isinstance(spare, np.ndarray) and spare.shape == self.shape and spare.dtype == self.dtype
         return Solution(
-            self.stage.leave(X, spare if fits else room(self.shape, self.dtype)),
+            self.stage.leave(X, spare if fits else allocate(self.shape, self.dtype)),
             n_products + 1,
             residual,
             residual / self.floor if self.floor > 0 else None,

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from altopt.arrays import Array, certainty, room
+from altopt.arrays import Array, allocate, certainty
 from altopt.encoders.encoder import Learner
-from altopt.operator.kernels.dispatch import give_back
+from altopt.operator.kernels.dispatch import release_free_memory
 from altopt.selection.leave_one_out import class_weights
 from altopt.solvers.solver import Solution, Solver
 from altopt.training.class_priors import sizes_behind
@@ -131,7 +131,7 @@ def alternate(
         last = state.n_done == schedule.n_rounds
         objective = problem.objective(state.P, state.w)
         state.F = state.start  # what is not needed any more makes room: here the former F, P before training
-        give_back()
+        release_free_memory()
         state.began = state.start if solvers.fixed_steps else None
         solution = (solvers.last if last else solvers.rounds).solve(objective, state.start)
         reading = pseudo_labels.read(solution.F, state.sizes)
@@ -171,7 +171,7 @@ def warm_up(problem: Problem, learner: Learner, schedule: Schedule) -> State:
     L = np.flatnonzero(problem.labelled)
     learner.train(problem.rows[L], problem.Y, np.ones(len(L)), schedule.n_warmup)
     P = learner.predict(problem.rows).astype(problem.dtype, copy=False)
-    F = room(P.shape, problem.dtype)
+    F = allocate(P.shape, problem.dtype)
     F[:] = 0.0
     F[L] = problem.Y
     w = certainty(P) if problem.weighs else np.ones(len(P))
@@ -188,13 +188,13 @@ def train(
         pseudo_labels.soften(F if reading.factors is None else F * reading.factors)
         for F in (state.F[L], state.F[nodes])
     )
-    targets = room((len(L) + len(nodes), known.shape[1]), known.dtype)
+    targets = allocate((len(L) + len(nodes), known.shape[1]), known.dtype)
     np.concatenate([pseudo_labels.labelled_targets(known, problem.Y), guessed], out=targets)
     weights = np.concatenate([np.ones(len(L)), weights])
     del known, guessed
     # not an empty slice, which would hold on to all of P
     state.P = np.empty((0, targets.shape[1]), dtype=state.P.dtype)
-    give_back()
+    release_free_memory()
     loss = state.learner.train(problem.rows[np.concatenate([L, nodes])], targets, weights, schedule.n_epochs)
     state.P = state.learner.predict(problem.rows).astype(problem.dtype, copy=False)
     return loss, len(nodes)

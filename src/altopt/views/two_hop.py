@@ -6,7 +6,7 @@ from typing import Any, Literal
 import numpy as np
 import scipy.sparse as sp
 
-from altopt.arrays import Array, row_sums
+from altopt.arrays import Array, inverse_sqrt, row_sums
 from altopt.errors import InputError
 from altopt.graph import Graph
 from altopt.operator import NormalizedAdjacency
@@ -73,10 +73,5 @@ class SharedNeighbours:
             )
         A = sp.csr_array(A if self.direction != "in" else A.T, dtype=np.float64)
         A_back = sp.csr_array(A.T)
-        scales = [inverse_root(row_sums(M)) for M in (A, A_back)]
+        scales = [inverse_sqrt(row_sums(M)) for M in (A, A_back)]
         return SharedNeighboursView(sp.csr_array(sp.diags_array(scales[0]) @ A @ sp.diags_array(scales[1])))
-
-
-def inverse_root(degrees: Array) -> Array:
-    """d^-1/2, 0 where d is 0."""
-    return np.divide(1.0, np.sqrt(degrees), out=np.zeros_like(degrees), where=degrees > 0)

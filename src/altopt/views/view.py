@@ -6,7 +6,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
-from altopt.arrays import FEW_ROWS, Array, row_blocks
+from altopt.arrays import SMALL_BLOCK_ROWS, Array, row_blocks
 from altopt.operator import NormalizedAdjacency
 from altopt.operator.kernels.backend import Stage
 
@@ -83,7 +83,7 @@ class System:
         rhs = stage.enter(first.rows, weight * factor)
         for weight, pull in rest:
             nodes = np.arange(len(factor)) if pull.nodes is None else pull.nodes
-            for rows in row_blocks(len(nodes), FEW_ROWS):
+            for rows in row_blocks(len(nodes), SMALL_BLOCK_ROWS):
                 at = nodes[rows]
                 stage.add_rows(rhs, at, (weight * factor[at])[:, None] * pull.rows[rows])
         return rhs

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from altopt.fitted.system import inverse_root
+from altopt.arrays import inverse_sqrt
 from altopt.operator.kernels.dispatch import serving
 from altopt.operator.kernels.push import LiveRows, NativePush, PlainPush
 from problems import toy
@@ -24,7 +24,7 @@ def live_rows(weighted=True, extra_rows=(2, 5), seed=0):
         begin[k], end[k] = at, at + A.indptr[k + 1] - A.indptr[k]
         at = end[k]
     diagonal = 1.4 + 1.5 * problem.labelled
-    scale = inverse_root(np.asarray(A.sum(axis=1)).ravel())
+    scale = inverse_sqrt(np.asarray(A.sum(axis=1)).ravel())
     base_weights = A.data if weighted else None
     rows = LiveRows(
         begin, end, A.indices.astype(np.int32), base_weights, extra.astype(np.int32), weights, scale,

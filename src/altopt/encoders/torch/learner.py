@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 
-from altopt.arrays import BLOCK_ROWS, Array, room, row_blocks, working_dtype
+from altopt.arrays import BLOCK_ROWS, Array, allocate, row_blocks, working_dtype
 from altopt.encoders.torch.batches import Batches
 from altopt.threads import side_by_side
 
@@ -119,7 +119,7 @@ class NetworkLearner(ABC):
         return ((torch.softmax(logits, dim=1) - targets) ** 2).sum(dim=1)
 
     def predict(self, X: Any) -> Array:
-        P = room((X.shape[0], self.n_classes), working_dtype(X.shape[0], self.n_classes))
+        P = allocate((X.shape[0], self.n_classes), working_dtype(X.shape[0], self.n_classes))
         blocks = row_blocks(X.shape[0], self._block)
         self.network.eval()
 

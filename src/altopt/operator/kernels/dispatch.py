@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from altopt.arrays import Array, certainty, room, shares, softmax
+from altopt.arrays import Array, allocate, certainty, shares, softmax
 from altopt.errors import InputError
 from altopt.operator.kernels import reference
 from altopt.operator.kernels.backend import Stage
@@ -54,7 +54,7 @@ def serving() -> Any:
     return _native if asked() == "native" else None
 
 
-def give_back() -> None:
+def release_free_memory() -> None:
     """Hand what the heap keeps of freed memory back to the system, between phases that hold different things."""
     if _native is not None:
         _native.give_back()
@@ -98,7 +98,7 @@ def soften(F: Array, temperature: float, *, of_shares: bool, keep: bool = True) 
         S = softmax(shares(F) if of_shares else F, temperature)
         return Softened(S, certainty(S), S.argmax(axis=1).astype(np.int32))
     F = np.ascontiguousarray(F)
-    kept = room(F.shape, F.dtype) if keep else None
+    kept = allocate(F.shape, F.dtype) if keep else None
     w, label = np.empty(len(F)), np.empty(len(F), dtype=np.int32)
     threads = (
         kernel_threads() if F.size > 100_000 else 1

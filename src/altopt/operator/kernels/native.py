@@ -4,12 +4,12 @@ from typing import Any
 
 import numpy as np
 
-from altopt.arrays import Array, room
+from altopt.arrays import Array, allocate
 from altopt.operator.layout import Layout
 from altopt.threads import kernel_threads
 
-PAD = 8  # numbers a row is rounded up to, so that each row is whole vectors
-ALIGN = 64  # bytes: rows start at cache lines
+ROW_MULTIPLE = 8  # numbers a row is rounded up to, so that each row is whole vectors
+ALIGNMENT = 64  # bytes: rows start at cache lines
 
 
 class NativeStage:
@@ -19,7 +19,7 @@ class NativeStage:
         self._native = native
         self.layout, self.width, self.dtype = layout, width, np.dtype(dtype)
         self.computed = np.dtype(np.float64 if self.dtype == np.float64 else np.float32)
-        self.padded = -(-max(width, 1) // PAD) * PAD
+        self.padded = -(-max(width, 1) // ROW_MULTIPLE) * ROW_MULTIPLE
         self._degrees = layout.degrees.astype(self.computed)
         self._per_degree = (1.0 / layout.degrees).astype(self.computed)
         self._root = np.sqrt(layout.degrees)
@@ -114,8 +114,8 @@ class NativeStage:
 def aligned(shape: tuple[int, int], dtype: np.dtype[Any]) -> Array:
     """An empty array whose first number lies at a cache line."""
     size = shape[0] * shape[1] * dtype.itemsize
-    raw = room((size + ALIGN,), np.uint8)
-    start = -raw.ctypes.data % ALIGN
+    raw = allocate((size + ALIGNMENT,), np.uint8)
+    start = -raw.ctypes.data % ALIGNMENT
     return raw[start : start + size].view(dtype).reshape(shape)
 
 
