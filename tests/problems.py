@@ -74,3 +74,77 @@ def two_communities(n=120, seed=0, n_features=8, labels_per_class=5):
     for k in range(2):
         y[np.flatnonzero(truth == k)[:labels_per_class]] = k
     return X, y, truth, sp.csr_array((A + A.T).astype(float))
+
+
+@dataclass(frozen=True)
+class BlockGraph:
+    """A generated graph with classes; `given(labels, seed)` hides all labels but a few."""
+
+    X: np.ndarray | sp.csr_array
+    truth: np.ndarray
+    A: sp.csr_array
+
+    def given(self, labels_per_class, seed):
+        """y with so many labels of every class (a number, or one per class), -1 elsewhere."""
+        rng = np.random.default_rng([seed, 1])
+        y = np.full(len(self.truth), -1)
+        counts = np.broadcast_to(labels_per_class, self.truth.max() + 1)
+        for k, count in enumerate(counts):
+            y[rng.choice(np.flatnonzero(self.truth == k), count, replace=False)] = k
+        return y
+
+
+def block_graph(
+    seed,
+    n=600,
+    shares=(1, 1, 1, 1),
+    affinity=None,
+    mean_degree=6.0,
+    n_features=32,
+    signal=0.3,
+    words=False,
+    weights=None,
+):
+    """A degree-corrected stochastic block model with features.
+
+    An edge's first end is drawn by its weight theta (lognormal), the class of its second end from row k of
+    `affinity` (rows are shares; None: 80 % inside the class), the node in that class by theta. Dense features are
+    X_i = signal * centroid of the class + noise; `words` are counts in a sparse matrix, where a share `signal` of
+    a node's 20 words comes from its class's tenth of the vocabulary. `weights` = (inside, between): mean edge
+    weights inside a class and between classes, exponentially distributed; None: all edges weigh 1.
+    """
+    rng = np.random.default_rng([seed, 0])
+    shares = np.asarray(shares, dtype=float)
+    c = len(shares)
+    truth = np.sort(rng.choice(c, n, p=shares / shares.sum()))
+    truth[: 4 * c] = np.repeat(np.arange(c), 4)  # no class is empty
+    rng.shuffle(truth)
+    affinity = (0.8 - 0.2 / (c - 1)) * np.eye(c) + 0.2 / (c - 1) if affinity is None else np.asarray(affinity)
+    theta = rng.lognormal(0.0, 0.6, n)
+    first = rng.choice(n, round(n * mean_degree / 2), p=theta / theta.sum())
+    bounds = np.cumsum(affinity / affinity.sum(axis=1, keepdims=True), axis=1)[truth[first]]
+    wanted = (rng.random((len(first), 1)) > bounds[:, :-1]).sum(axis=1)  # the class of the second end
+    second = np.empty_like(first)
+    for k in range(c):
+        members = np.flatnonzero(truth == k)
+        chosen = wanted == k
+        second[chosen] = rng.choice(members, chosen.sum(), p=theta[members] / theta[members].sum())
+    apart = first != second
+    first, second = first[apart], second[apart]
+    weight = np.ones(len(first))
+    if weights is not None:
+        weight = rng.exponential(np.where(truth[first] == truth[second], *weights)) + 0.01
+    upper = sp.coo_array((weight, (np.minimum(first, second), np.maximum(first, second))), shape=(n, n))
+    A = sp.csr_array(upper)
+    if weights is None:
+        A.data[:] = 1.0
+    if words:
+        column, tenth = rng.integers(n_features, size=(n, 20)), n_features // 10
+        from_class = tenth * truth[:, None] + column % tenth
+        column = np.where(rng.random((n, 20)) < signal, from_class, column)
+        X = sp.csr_array(
+            (np.ones(20 * n), (np.repeat(np.arange(n), 20), column.ravel())), shape=(n, n_features)
+        )
+    else:
+        X = rng.normal(size=(n, n_features)) + signal * rng.normal(size=(c, n_features))[truth]
+    return BlockGraph(X, truth, sp.csr_array(A + A.T))
