@@ -15,7 +15,7 @@ from altopt import AltOpt
 from altopt.checks import check_graph_view
 from altopt.datasets import communities
 from altopt.operator import NormalizedAdjacency
-from altopt.views import Curvature, QuadraticForm
+from altopt.views import Curvature, QuadraticForm, ViewSettings
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class ContrastiveView(QuadraticForm):
 
     def curvature(self):
         upper = max(2.0, self.negatives)
-        return Curvature(lower=0.0, upper=upper, pace=max(upper / 2, 1.0 + self.negatives))
+        return Curvature(lower=0.0, upper=upper, step_scale=max(upper / 2, 1.0 + self.negatives))
 
     def half_hessian(self):
         I = sp.eye_array(self.A_tilde.n_nodes, format="csr")  # noqa: E741
@@ -47,7 +47,7 @@ class ContrastiveView(QuadraticForm):
 
 
 @dataclass(frozen=True)
-class Contrast:
+class Contrast(ViewSettings):
     """Settings: how much negative pairs count."""
 
     negatives: float = 1.0

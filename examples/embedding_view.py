@@ -18,11 +18,11 @@ from altopt import AltOpt
 from altopt.checks import check_graph_view
 from altopt.datasets import communities
 from altopt.operator import NormalizedAdjacency
-from altopt.views import GraphView
+from altopt.views import GraphView, ViewSettings
 
 
 @dataclass(frozen=True)
-class Embedding:
+class Embedding(ViewSettings):
     """D_A = tr(F' (I - N) F), N the normalised graph of `n_neighbors` nearest nodes by the cosine of embeddings."""
 
     n_components: int = 64

@@ -15,11 +15,11 @@ import numpy as np
 from altopt import AltOpt
 from altopt.checks import check_view
 from altopt.datasets import communities
-from altopt.views import Curvature
+from altopt.views import Curvature, View
 
 
 @dataclass(frozen=True)
-class LandmarkView:
+class LandmarkView(View):
     """D_X = 1/2 sum_ik max(||F_i - e_k|| - d_ik, 0)^2.
 
     Each of the c terms has half a Hessian between 0 and 1/2, in whichever direction.
@@ -49,10 +49,7 @@ class LandmarkView:
 
     def curvature(self):
         c = self.P.shape[1]
-        return Curvature(lower=0.0, upper=0.5 * c, pace=0.5 * c)
-
-    def half_hessian(self):
-        raise TypeError("LandmarkView is not quadratic: half its Hessian changes with F.")
+        return Curvature(lower=0.0, upper=0.5 * c, step_scale=0.5 * c)
 
 
 def main():

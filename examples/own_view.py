@@ -9,7 +9,7 @@ from altopt import AltOpt
 from altopt.checks import check_graph_view
 from altopt.datasets import communities
 from altopt.operator import NormalizedAdjacency
-from altopt.views import Curvature, QuadraticForm
+from altopt.views import Curvature, QuadraticForm, ViewSettings
 
 
 @dataclass(frozen=True)
@@ -22,14 +22,14 @@ class TriangleView(QuadraticForm):
         return F - self.T @ F
 
     def curvature(self):
-        return Curvature(lower=0.0, upper=2.0, pace=1.0)  # the spectrum of I - T, and its diagonal
+        return Curvature(lower=0.0, upper=2.0, step_scale=1.0)  # the spectrum of I - T, and its diagonal
 
     def half_hessian(self):
         return sp.eye_array(self.T.n_nodes, format="csr") - self.T.matrix
 
 
 @dataclass(frozen=True)
-class Triangles:
+class Triangles(ViewSettings):
     """Settings: how much a triangle counts against the edge itself."""
 
     worth: float = 1.0

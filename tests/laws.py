@@ -144,14 +144,14 @@ def test_residual_is_half_the_gradient(view_of):
     assert_allclose(view.residual(problem.F), half_gradient(view, problem.F), atol=1e-6)
 
 
-def test_curvature_bounds_half_the_hessian_and_the_pace_is_safe(view_of):
+def test_curvature_bounds_half_the_hessian_and_the_step_is_safe(view_of):
     problem = toy(n=15)
     view = view_of(problem)
     H = half_hessian(view, problem.F, 1)
-    lower, upper, pace = (np.broadcast_to(bound, 15) for bound in view.curvature())
+    lower, upper, step_scale = (np.broadcast_to(bound, 15) for bound in view.curvature())
     assert np.linalg.eigvalsh(H - np.diag(lower)).min() > -1e-6
     assert np.linalg.eigvalsh(np.diag(upper) - H).min() > -1e-6
-    assert (pace >= upper / 2).all()
+    assert (step_scale >= upper / 2).all()
 
 
 def test_half_hessian_is_the_derivative_of_the_residual(view_of):
@@ -171,8 +171,8 @@ def test_the_parts_of_a_fused_step_are_the_view(view_of):
     """Where a view offers a pull or a coupling, these are minus its half gradient at 0 and half its Hessian."""
     problem = toy()
     view = view_of(problem)
-    if hasattr(view, "pull"):
-        pull = view.pull()
+    pull, coupling = view.pull(), view.coupling()
+    if pull is not None:
         expected = np.zeros_like(problem.F)
         expected[slice(None) if pull.nodes is None else pull.nodes] = pull.rows
         assert_allclose(-view.residual(np.zeros_like(problem.F)), expected, atol=1e-12)
@@ -180,9 +180,9 @@ def test_the_parts_of_a_fused_step_are_the_view(view_of):
         assert_allclose(lower, upper)
         n = len(problem.F)
         assert_allclose(view.half_hessian().toarray(), np.diag(np.broadcast_to(lower, n)), atol=1e-12)
-    if hasattr(view, "couples_by"):
+    if coupling is not None:
         n = len(problem.F)
-        assert_allclose(view.half_hessian().toarray(), np.eye(n) - view.couples_by.as_dense(), atol=1e-12)
+        assert_allclose(view.half_hessian().toarray(), np.eye(n) - coupling.as_dense(), atol=1e-12)
 
 
 def test_renumbering_nodes_renumbers_the_residual(view_of):

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 
 from altopt.graph import Graph
 from altopt.operator import NormalizedAdjacency
-from altopt.views import FeatureView, GraphView, LabelView, Objective, made_from
+from altopt.views import FeatureView, GraphView, LabelView, Objective, view_from
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class ToyProblem:
     ):
         views = (
             feature_view(self.P, lambda1),
-            made_from(graph_view, self.A_tilde, graph=self.graph),
+            view_from(graph_view, self.A_tilde, graph=self.graph),
             label_view(self.Y[self.labelled], self.labelled, lambda2),
         )
         return Objective(views)

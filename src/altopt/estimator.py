@@ -14,7 +14,7 @@ from altopt.arrays import Array, certainty, working_dtype
 from altopt.encoders import Encoder, LinearEncoder, TabularEncoder
 from altopt.encoders.ensemble import loads_torch
 from altopt.errors import InputError
-from altopt.fitted import new_nodes, system
+from altopt.fitted import new_nodes
 from altopt.fitted.answers import Answers
 from altopt.graph import Graph
 from altopt.graph.knn import Neighbours
@@ -56,7 +56,7 @@ from altopt.training.pseudo_labels import (
     PseudoLabels,
     SurestPerClass,
 )
-from altopt.views import FeatureView, GraphView, LabelView, Objective, SoftmaxFeatureView
+from altopt.views import FeatureView, GraphView, LabelView, Objective
 
 ROUGH, FINE = 1e-2, 1e-6  # relative errors of F in the rounds and at the end
 SETTLED = 0.001  # a default fit stops when at most this share of the nodes changed label in a round
@@ -418,11 +418,12 @@ class AltOpt(Answers, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _solvers(self) -> Solvers:
         """Who updates F. In the rounds F only has to tell which nodes are how sure; the last one is to 1e-6."""
         if self.solver is not None:
-            return Solvers(self.solver, self.solver, fixed_steps=not system.solves(self.solver))
-        views = (self.feature_view, self.graph_view, self.label_view)
-        if not all(getattr(view, "quadratic", True) for view in views):
+            return Solvers(self.solver, self.solver, fixed_steps=not self.solver.converges)
+        feature_view = self.feature_view or FeatureView
+        views = (feature_view, self.graph_view or GraphView, self.label_view or LabelView)
+        if not all(view.quadratic for view in views):
             return Solvers(JacobiSteps(n_steps=20), JacobiSteps(n_steps=200), fixed_steps=True)
-        if self.feature_weight != 0 and self.feature_view in (None, FeatureView):
+        if self.feature_weight != 0 and feature_view.squared:
             return Solvers(ChebyshevSteps(rtol=ROUGH), ChebyshevSteps(rtol=FINE))
         return Solvers(ConjugateGradient(rtol=ROUGH), ConjugateGradient(rtol=FINE))
 
@@ -439,7 +440,7 @@ class AltOpt(Answers, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _pseudo_labels(self, in_sizes: bool = False) -> PseudoLabels:
         """The rule that makes pseudo labels out of F; `in_sizes` of the classes for the fit, not where it is judged."""
         rule: PseudoLabels
-        if self.feature_view is SoftmaxFeatureView:
+        if (self.feature_view or FeatureView).needs_confidence:
             rule = CertainEnough(self.min_confidence)
         elif self.n_pseudo is None:
             rule = EveryoneWeighted(self.temperature, self.min_confidence)

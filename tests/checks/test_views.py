@@ -28,17 +28,17 @@ class WrongSlope(Sound):
 
 class TooBold(Sound):
     def curvature(self):
-        return Curvature(lower=0.0, upper=1.5, pace=1.0)
+        return Curvature(lower=0.0, upper=1.5, step_scale=1.0)
 
 
 class TooSure(Sound):
     def curvature(self):
-        return Curvature(lower=0.1, upper=2.0, pace=1.0)
+        return Curvature(lower=0.1, upper=2.0, step_scale=1.0)
 
 
 class TooFast(Sound):
     def curvature(self):
-        return Curvature(lower=0.0, upper=2.0, pace=0.5)
+        return Curvature(lower=0.0, upper=2.0, step_scale=0.5)
 
 
 class WrongHessian(Sound):
@@ -57,7 +57,7 @@ class ByPlace(Sound):
         return super().residual(F) + np.arange(len(F))[:, None] * F
 
     def curvature(self):
-        return Curvature(lower=0.0, upper=99.0, pace=99.0)
+        return Curvature(lower=0.0, upper=99.0, step_scale=99.0)
 
     def half_hessian(self):
         return super().half_hessian() + sp.diags_array(np.arange(self.A_tilde.n_nodes, dtype=float))
@@ -74,7 +74,7 @@ class Dense(Sound):
         (WrongSlope, "WrongSlope: residual is not half the gradient"),
         (TooBold, "TooBold: half the Hessian passes diag\\(upper\\)"),
         (TooSure, "TooSure: half the Hessian falls below diag\\(lower\\)"),
-        (TooFast, "TooFast: pace is below upper / 2"),
+        (TooFast, "TooFast: step_scale is below upper / 2"),
         (WrongHessian, "WrongHessian: half_hessian is not residual's derivative"),
         (Meddler, "Meddler: residual writes to F"),
         (ByPlace, "ByPlace: residual changes with the numbering"),

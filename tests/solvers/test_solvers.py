@@ -55,7 +55,7 @@ def test_steps_on_the_cross_entropy_view_are_fused_too():
     fused = GradientSteps(6).solve(views, problem.F)
     F = problem.F
     for _ in range(6):
-        F = F - views.residual(F) / views.curvature(40).pace.max()
+        F = F - views.residual(F) / views.curvature(40).step_scale.max()
     assert fused.kernel != "views"
     assert_allclose(fused.F, F, atol=1e-10)
 

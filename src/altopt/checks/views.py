@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from altopt.arrays import Array
 from altopt.graph import Graph
 from altopt.operator import NormalizedAdjacency
-from altopt.views.view import View, made_from
+from altopt.views import View, view_from
 
 STEP = 1e-5  # of the differences that stand for derivatives
 
@@ -25,7 +25,7 @@ def check_graph_view(choice: Any, n_nodes: int = 24, seed: int = 0) -> None:
 
     def made(A: Array) -> View:
         graph = Graph(sp.csr_array(A), directed=True)
-        return made_from(choice, NormalizedAdjacency(graph.adjacency), graph=graph)
+        return view_from(choice, NormalizedAdjacency(graph.adjacency), graph=graph)
 
     view = made(A)
     check_view(view, F)
@@ -49,7 +49,7 @@ def check_view(view: View, F: Array) -> None:
         np.allclose(residual, slope, atol=1e-5 * size), view, "residual is not half the gradient of distance"
     )
     H = half_hessian(view, F, 0)
-    lower, upper, pace = (np.broadcast_to(bound, len(F)) for bound in view.curvature())
+    lower, upper, step_scale = (np.broadcast_to(bound, len(F)) for bound in view.curvature())
     slack = 1e-6 * (1.0 + float(np.abs(H).max()))
     symmetric = (H + H.T) / 2
     least = np.linalg.eigvalsh(symmetric - np.diag(lower)).min()
@@ -57,9 +57,9 @@ def check_view(view: View, F: Array) -> None:
     most = np.linalg.eigvalsh(symmetric - np.diag(upper)).max()
     require(most < slack, view, f"half the Hessian passes diag(upper) by {most:.2g}")
     require(
-        bool((pace >= upper / 2 - slack).all()),
+        bool((step_scale >= upper / 2 - slack).all()),
         view,
-        "pace is below upper / 2: a step could raise the distance",
+        "step_scale is below upper / 2: a step could raise the distance",
     )
     if view.quadratic:
         told = view.half_hessian()

@@ -22,11 +22,11 @@ from scipy.sparse.linalg import LinearOperator, cg
 from altopt.arrays import Array
 from altopt.errors import InputError
 from altopt.fitted.explanation import Explanation, Parts
-from altopt.fitted.system import LiveSystem, live_system, solves
+from altopt.fitted.system import LiveSystem, live_system
 from altopt.operator import NormalizedAdjacency
 from altopt.solvers import ChebyshevSteps, GradientSteps, JacobiSteps
-from altopt.solvers.chebyshev import coefficients
-from altopt.views.view import Curvature, Objective
+from altopt.solvers.chebyshev import DEFAULT_N_STEPS, coefficients
+from altopt.views import Curvature, Objective
 
 FINE, COARSE = (
     1e-11,
@@ -211,15 +211,15 @@ class Operator:
 
 def way_of(solver: Any, bounds: Curvature) -> tuple[Array | None, list[tuple[float, float]]]:
     """The pace and the steps of a solver that takes a fixed number of them; none of one that solves."""
-    pace = np.asarray(bounds.pace)
-    if solves(solver):
+    pace = np.asarray(bounds.step_scale)
+    if solver.converges:
         return None, []
     if isinstance(solver, GradientSteps):
         return np.full_like(pace, pace.max()), [(1.0, 0.0)] * solver.n_steps
     if isinstance(solver, JacobiSteps):
         return pace, [(1.0, 0.0)] * solver.n_steps
     if isinstance(solver, ChebyshevSteps):
-        return pace, list(coefficients(bounds, solver.n_steps or 15))
+        return pace, list(coefficients(bounds, solver.n_steps or DEFAULT_N_STEPS))
     raise InputError(
         f"explain knows the steps of altopt's own solvers, but this model's is {type(solver).__name__}. "
         "Fit with one of altopt.solvers."

@@ -27,7 +27,7 @@ def update(
     """
     graph, n = model.graph_, model.graph_.n_nodes
     views = (model.plan_.feature_view, model.plan_.label_view)
-    odd = [view for view in views if not getattr(view, "quadratic", True)]
+    odd = [view for view in views if not view.quadratic]
     if odd:
         names = " and ".join(getattr(view, "__name__", type(view).__name__) for view in odd)
         raise InputError(

@@ -12,16 +12,9 @@ from altopt.graph import Graph
 from altopt.graph.validation import UNKNOWN
 from altopt.operator import NormalizedAdjacency
 from altopt.operator.kernels.push import LiveRows, Push, push
-from altopt.solvers import ChebyshevSteps, ConjugateGradient, Direct
-from altopt.views import FeatureView, GraphView, LabelView
+from altopt.views import GraphView
 
 Row = tuple[Array, Array]  # columns and weights
-
-
-def solves(solver: Any) -> bool:
-    """Whether a solver goes on until F is the solution, and does not take a fixed number of steps."""
-    stops = isinstance(solver, ChebyshevSteps) and solver.rtol is not None and solver.n_steps is None
-    return stops or isinstance(solver, (ConjugateGradient, Direct))
 
 
 def live_system(model: Any) -> "LiveSystem | None":
@@ -38,9 +31,9 @@ def live_system(model: Any) -> "LiveSystem | None":
 
 def fits(model: Any) -> bool:
     plan = model.plan_
-    views = (plan.feature_view, plan.graph_view, plan.label_view)
-    plain = views == (FeatureView, GraphView, LabelView) and plan.feature_weight > 0
-    return plain and solves(model._solvers().last) and not (model.self_loops and model.graph_.weighted)
+    converges: bool = model._solvers().last.converges
+    local = plan.linear and plan.graph_view == GraphView and not (model.self_loops and model.graph_.weighted)
+    return local and converges
 
 
 class LiveSystem:

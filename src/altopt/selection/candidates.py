@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 from altopt.arrays import Array
 from altopt.encoders import Encoder, KernelEncoder, LinearEncoder, TabularEncoder
@@ -16,8 +15,8 @@ from altopt.views import (
     LabelView,
     NoGraphView,
     Objective,
-    SoftmaxFeatureView,
-    made_from,
+    ViewChoice,
+    view_from,
 )
 
 MOST_KERNEL = 100_000_000  # nodes times labels up to which kernels are compared
@@ -47,9 +46,9 @@ class Plan:
     encoder: Encoder
     feature_weight: float = USUAL_WEIGHT
     label_weight: float = USUAL_WEIGHT
-    feature_view: Any = FeatureView
-    graph_view: Any = GraphView
-    label_view: Any = LabelView
+    feature_view: ViewChoice = FeatureView
+    graph_view: ViewChoice = GraphView
+    label_view: ViewChoice = LabelView
     n_rounds: int | None = None  # at most so many; None: as many as the fit is asked for
     follows: tuple[str, ...] = ()  # plans one of which must lead, else this one is not worth a look
     weighs: str = ""  # the plan that this one is with other weights
@@ -59,9 +58,9 @@ class Plan:
     def linear(self) -> bool:
         """Whether F solves a linear system in P and Y, so that a label can be taken out exactly."""
         return (
-            self.feature_view is FeatureView
-            and self.label_view is LabelView
-            and getattr(self.graph_view, "quadratic", True)
+            self.feature_view.squared
+            and self.label_view.squared
+            and self.graph_view.quadratic
             and self.feature_weight > 0
         )
 
@@ -72,13 +71,13 @@ class Plan:
         self, graph: Graph, A_tilde: NormalizedAdjacency, Y: Array, labelled: Array
     ) -> Callable[[Array, Array], Objective]:
         """From P and confidence weights to the views' sum, for the labels Y of the nodes `labelled`."""
-        of_graph = made_from(self.graph_view, A_tilde, graph=graph)
-        of_labels = made_from(self.label_view, Y, labelled, self.label_weight)
+        of_graph = view_from(self.graph_view, A_tilde, graph=graph)
+        of_labels = view_from(self.label_view, Y, labelled, self.label_weight)
 
         def build(P: Array, w: Array) -> Objective:
-            if self.feature_view is SoftmaxFeatureView:
-                return Objective((SoftmaxFeatureView(P, self.feature_weight, w=w), of_graph, of_labels))
-            return Objective((made_from(self.feature_view, P, self.feature_weight), of_graph, of_labels))
+            confidence = (w,) if self.feature_view.needs_confidence else ()
+            of_features = view_from(self.feature_view, P, self.feature_weight, *confidence)
+            return Objective((of_features, of_graph, of_labels))
 
         return build
 

@@ -12,7 +12,7 @@ from altopt.selection.fit_data import Material
 from altopt.selection.leave_one_out import first_terms, own_influence
 from altopt.training.alternate import Schedule, Solvers, alternate, warm_up
 from altopt.training.pseudo_labels import EveryoneWeighted, PseudoLabels
-from altopt.views.view import Objective
+from altopt.views import Objective
 
 N_FOLDS = 5
 LOOSE_ROUNDS = 2  # rounds of a fit that only judges

@@ -12,7 +12,6 @@ from altopt.inputs import EAGER, Inputs, Prepared, encoder_rows
 from altopt.operator import NormalizedAdjacency
 from altopt.selection.candidates import Plan
 from altopt.training.alternate import Problem
-from altopt.views import SoftmaxFeatureView
 
 
 @dataclass
@@ -63,5 +62,5 @@ class Material:
         labelled = self.labelled if labelled is None else labelled
         Y = self.Y(labelled)
         objective = plan.objective(self.graph, self.A_tilde, Y, labelled)
-        weighs = plan.feature_view is SoftmaxFeatureView
-        return Problem(self.inputs(plan)[1], Y, labelled, self.dtype, objective, weighs, validation)
+        confidence = plan.feature_view.needs_confidence
+        return Problem(self.inputs(plan)[1], Y, labelled, self.dtype, objective, confidence, validation)

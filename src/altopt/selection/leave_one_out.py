@@ -9,7 +9,7 @@ from scipy.special import betaincinv
 
 from altopt.arrays import Array
 from altopt.solvers import ConjugateGradient
-from altopt.views.view import Objective
+from altopt.views import Objective
 
 NUMBERS = 2**22  # of a block of unit vectors that are solved for at once, which are 8 to 64
 MOST = 2000  # labelled nodes whose own influence is solved for; above, a seeded sample

@@ -4,7 +4,7 @@ from altopt.solvers.chebyshev import ChebyshevSteps
 from altopt.solvers.conjugate import ConjugateGradient
 from altopt.solvers.direct import Direct
 from altopt.solvers.gradient import GradientSteps, JacobiSteps
-from altopt.solvers.solver import Solution, Solver
+from altopt.solvers.solver import Solution, Solver, Steps
 
 __all__ = [
     "ChebyshevSteps",
@@ -14,4 +14,5 @@ __all__ = [
     "JacobiSteps",
     "Solution",
     "Solver",
+    "Steps",
 ]

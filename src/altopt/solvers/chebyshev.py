@@ -7,27 +7,33 @@ import numpy as np
 
 from altopt.arrays import Array
 from altopt.errors import InputError
-from altopt.solvers.solver import Solution, certain, conclude, require_quadratic
+from altopt.solvers.solver import Solution, Solver, Steps, certain, conclude, require_quadratic
 from altopt.solvers.staged import Staged
-from altopt.views.view import Curvature, Objective, System
+from altopt.views import Curvature, Objective, System
+
+DEFAULT_N_STEPS = 15  # without n_steps and rtol
 
 
 @dataclass(frozen=True)
-class ChebyshevSteps:
-    """The Chebyshev semi-iteration for H F = rhs, preconditioned by the pace S.
+class ChebyshevSteps(Solver):
+    """The Chebyshev semi-iteration for H F = rhs, preconditioned by the views' step_scale.
 
-        F <- F + ahead S^-1 r(F) + momentum (F - F_before),      r(F) = rhs - H F
+        F <- F + step_size r(F) / step_scale + momentum (F - F_before),      r(F) = rhs - H F
 
-    The spectrum of S^-1 H lies in [min(lower / pace), max(upper / pace)]; for the paper's views that is
-    [lambda1 / (1 + lambda1), (2 + lambda1) / (1 + lambda1)]. `n_steps` are taken, or, with `rtol`, as many as it
-    takes until ||F - F*|| <= rtol ||F*|| is certain: each step measures the residual of the F it starts from.
-    `storage` is "float16", "float32" or "float64", the form F is kept in between steps; None is F's own. Where
-    that is too coarse for rtol, it goes on in float64.
+    The spectrum of diag(step_scale)^-1 H lies in [min(lower / step_scale), max(upper / step_scale)]; for the
+    paper's views that is [lambda1 / (1 + lambda1), (2 + lambda1) / (1 + lambda1)]. `n_steps` are taken, or, with
+    `rtol`, as many as it takes until ||F - F*|| <= rtol ||F*|| is certain: each step measures the residual of the F
+    it starts from. `storage` is "float16", "float32" or "float64", the form F is kept in between steps; None is F's
+    own. Where that is too coarse for rtol, it goes on in float64.
     """
 
-    n_steps: int | None = None  # None: 15, or what theory asks for rtol
+    n_steps: int | None = None  # None: DEFAULT_N_STEPS, or what theory asks for rtol
     rtol: float | None = None
     storage: str | None = None
+
+    @property
+    def converges(self) -> bool:
+        return self.rtol is not None and self.n_steps is None
 
     def solve(self, objective: Objective, F: Array) -> Solution:
         require_quadratic(objective, self)
@@ -49,44 +55,50 @@ class ChebyshevSteps:
     def _staged(
         self, system: System, objective: Objective, F: Array, bounds: Curvature, storage: str | None
     ) -> Solution:
-        staged = Staged(system, objective, F, np.asarray(bounds.pace), storage)
+        scale = np.asarray(bounds.step_scale)
+        staged = Staged(system, objective, F, scale, storage)
         X, before = staged.stage.enter(F), staged.stage.blank()
-        most, n_done, reached = self._most(bounds), 0, self.rtol is None
-        for ahead, momentum in coefficients(bounds, most):
-            residual = staged.step(X, before, gain=ahead, keep=1.0 + momentum, carry=-momentum)
-            n_done += 1
+        n_products, taken, reached = 0, [], self.rtol is None
+        for step_size, momentum in coefficients(bounds, self._max_steps(bounds)):
+            residual = staged.step(X, before, gain=step_size, keep=1.0 + momentum, carry=-momentum)
+            n_products += 1
             if self.rtol is not None and staged.close_enough(residual, X, self.rtol):
                 reached = True
                 break
+            taken.append((step_size, momentum))
             X, before = before, X
-        return staged.conclude(X, before, n_done, self._end(n_done, reached), reached)
+        steps = None if self.converges else Steps.of(scale, taken)
+        return staged.conclude(X, before, n_products, self._end(n_products, reached), reached, steps)
 
     def _by_views(self, objective: Objective, F: Array, bounds: Curvature) -> Solution:
-        scale = 1.0 / np.asarray(bounds.pace)[:, None]
-        floor, step, n_done, reached = float(np.min(bounds.lower)), np.zeros_like(F), 0, self.rtol is None
-        for ahead, momentum in coefficients(bounds, self._most(bounds)):
+        scale = np.asarray(bounds.step_scale)
+        inverse, floor = 1.0 / scale[:, None], float(np.min(bounds.lower))
+        change, n_products, taken, reached = np.zeros_like(F), 0, [], self.rtol is None
+        for step_size, momentum in coefficients(bounds, self._max_steps(bounds)):
             residual = objective.residual(F)
-            n_done += 1
+            n_products += 1
             size = np.linalg.norm(F)
             if self.rtol is not None and certain(float(np.linalg.norm(residual)), floor, size, self.rtol):
                 reached = True
                 break
-            step = momentum * step - ahead * (residual * scale)
-            F = F + step
-        return conclude(objective, F, n_done, self._end(n_done, reached), reached)
+            change = momentum * change - step_size * (residual * inverse)
+            F = F + change
+            taken.append((step_size, momentum))
+        steps = None if self.converges else Steps.of(scale, taken)
+        return conclude(objective, F, n_products, self._end(n_products, reached), reached, steps)
 
-    def _most(self, bounds: Curvature) -> int:
+    def _max_steps(self, bounds: Curvature) -> int:
         """How many steps to take at most."""
         if self.n_steps is not None:
             return self.n_steps
         if self.rtol is None:
-            return 15
-        # after k steps the residual (weighed by the pace) has shrunk to 2 / (q^k + q^-k) of what it was
+            return DEFAULT_N_STEPS
+        # after k steps the residual (weighted by step_scale) has shrunk to 2 / (q^k + q^-k) of what it was
         low, high = spectrum(bounds)
         root = np.sqrt(high / low)
         q = (root + 1) / max(root - 1, 1e-12)
         # from ||r|| <= ||rhs|| + ||H F||, which is a few times high / low of what may be left
-        uneven = float(np.sqrt(np.max(bounds.pace) / np.min(bounds.pace)))
+        uneven = float(np.sqrt(np.max(bounds.step_scale) / np.min(bounds.step_scale)))
         return 3 + int(np.ceil(np.log(20 * uneven * high / low / self.rtol) / np.log(q)))
 
     def _end(self, n_done: int, reached: bool) -> str:
@@ -98,14 +110,14 @@ class ChebyshevSteps:
 
 
 def spectrum(bounds: Curvature) -> tuple[float, float]:
-    """Where the eigenvalues of S^-1 H lie."""
-    return float(np.min(np.asarray(bounds.lower) / bounds.pace)), float(
-        np.max(np.asarray(bounds.upper) / bounds.pace)
+    """Where the eigenvalues of diag(step_scale)^-1 H lie."""
+    return float(np.min(np.asarray(bounds.lower) / bounds.step_scale)), float(
+        np.max(np.asarray(bounds.upper) / bounds.step_scale)
     )
 
 
 def coefficients(bounds: Curvature, n_steps: int) -> Iterator[tuple[float, float]]:
-    """(ahead, momentum) of each step."""
+    """(step_size, momentum) of each step."""
     low, high = spectrum(bounds)
     centre, radius = (high + low) / 2, (high - low) / 2
     # rho_k = T_k-1 / T_k at centre / radius; radius 0 (no edges at all) makes every rho 0 and one step exact

@@ -5,13 +5,21 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from altopt.arrays import Array
-from altopt.solvers.solver import Solution, certain, certify, conclude, require_minimum, require_quadratic
+from altopt.solvers.solver import (
+    Solution,
+    Solver,
+    certain,
+    certify,
+    conclude,
+    require_minimum,
+    require_quadratic,
+)
 from altopt.solvers.staged import Staged
-from altopt.views.view import Objective, System
+from altopt.views import Objective, System
 
 
 @dataclass(frozen=True)
-class ConjugateGradient:
+class ConjugateGradient(Solver):
     """H F = rhs until ||F - F*|| <= rtol * ||F*|| is certain, or `max_steps`.
 
     Certain: with r = rhs - H F and H >= lambda1 I, ||F - F*|| <= ||r|| / lambda1 (the squared feature view,
@@ -22,6 +30,10 @@ class ConjugateGradient:
 
     rtol: float = 1e-6
     max_steps: int = 1000
+
+    @property
+    def converges(self) -> bool:
+        return True
 
     def solve(self, objective: Objective, F: Array) -> Solution:
         require_quadratic(objective, self)
@@ -37,10 +49,10 @@ class ConjugateGradient:
         return replace(finer, F=finer.F.astype(F.dtype), n_products=solution.n_products + finer.n_products)
 
     def _staged(self, system: System, objective: Objective, F: Array, max_steps: int) -> Solution:
-        pace = np.asarray(objective.curvature(F.shape[0]).pace)
-        staged = Staged(system, objective, F, np.ones_like(pace), None)
+        step_scale = np.asarray(objective.curvature(F.shape[0]).step_scale)
+        staged = Staged(system, objective, F, np.ones_like(step_scale), None)
         stage = staged.stage
-        scale = stage.vector(1.0 / pace)
+        scale = stage.vector(1.0 / step_scale)
         coupling, diagonal = stage.vector(-system.coupling), stage.vector(system.diagonal)
         X, R, D, HD = stage.enter(F), stage.blank(), stage.blank(), stage.blank()
         residual = staged.step(X, R, gain=1.0, keep=0.0)
@@ -68,8 +80,8 @@ class ConjugateGradient:
         return found
 
     def _by_views(self, objective: Objective, F: Array) -> Solution:
-        lower, _, pace = (np.asarray(bound) for bound in objective.curvature(F.shape[0]))
-        scale = 1.0 / pace[:, None]
+        lower, _, step_scale = (np.asarray(bound) for bound in objective.curvature(F.shape[0]))
+        scale = 1.0 / step_scale[:, None]
         rhs = -objective.residual(np.zeros_like(F))
         R = -objective.residual(F)
         Z = R * scale

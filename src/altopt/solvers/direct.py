@@ -7,13 +7,17 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import splu
 
 from altopt.arrays import Array
-from altopt.solvers.solver import Solution, conclude, require_minimum, require_quadratic
-from altopt.views.view import Objective
+from altopt.solvers.solver import Solution, Solver, conclude, require_minimum, require_quadratic
+from altopt.views import Objective
 
 
 @dataclass(frozen=True)
-class Direct:
+class Direct(Solver):
     """H F = rhs by a sparse LU factorisation; where F starts does not matter. The truth in tests."""
+
+    @property
+    def converges(self) -> bool:
+        return True
 
     def solve(self, objective: Objective, F: Array) -> Solution:
         require_quadratic(objective, self)

@@ -1,14 +1,39 @@
 """What a solver for F must do, and the solution it hands back."""
 
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 from scipy.sparse.csgraph import connected_components
 
 from altopt.arrays import Array
 from altopt.errors import InputError
-from altopt.views.view import Objective
+from altopt.views import Objective
+
+
+@dataclass(frozen=True)
+class Steps:
+    """The steps that a solver made, from the first to the last:
+
+    F <- F - step_size * residual(F) / scale + momentum * (F - F_before)
+    """
+
+    scale: Array  # one number per node
+    coefficients: Array  # k x 2: step_size and momentum of each step; the momentum of the first is 0
+
+    @classmethod
+    def of(cls, scale: Array, coefficients: Iterable[tuple[float, float]]) -> "Steps":
+        return cls(scale, np.array(list(coefficients), dtype=np.float64).reshape(-1, 2))
+
+    def replay(self, objective: Objective, F: Array) -> Array:
+        """F after the steps, by the views' own half gradients: the slow twin of a solver that makes steps."""
+        change = np.zeros_like(F)
+        for step_size, momentum in self.coefficients.tolist():
+            change = momentum * change - step_size * (objective.residual(F) / self.scale[:, None])
+            F = F + change
+        return F
 
 
 @dataclass(frozen=True)
@@ -23,12 +48,18 @@ class Solution:
     reason: str
     roughness: float | None = None  # tr(F' L~ F), where the solver came by it
     kernel: str = "views"  # which kernel made the steps; "views": the views' own half gradients
+    steps: Steps | None = None  # what was done, by a solver that makes a given number of steps
 
 
-@runtime_checkable
-class Solver(Protocol):
+class Solver(ABC):
     """Moves F towards the minimiser of an objective."""
 
+    @property
+    @abstractmethod
+    def converges(self) -> bool:
+        """Whether it goes on until F is the solution to a tolerance. If not, F depends on where it started."""
+
+    @abstractmethod
     def solve(self, objective: Objective, F: Array) -> Solution:
         """Start at F; F itself is left as it was."""
 
@@ -45,12 +76,17 @@ def certain(residual: float, floor: float, size: Any, rtol: float) -> bool:
 
 
 def conclude(
-    objective: Objective, F: Array, n_products: int, reason: str, converged: bool = True
+    objective: Objective,
+    F: Array,
+    n_products: int,
+    reason: str,
+    converged: bool = True,
+    steps: Steps | None = None,
 ) -> Solution:
-    """The Solution at F, its residual measured afresh."""
+    """The Solution at F, its residual measured again."""
     residual = float(np.linalg.norm(objective.residual(F)))
     bound = certify(objective, residual, np.asarray(objective.curvature(F.shape[0]).lower))
-    return Solution(F, n_products + 1, residual, bound, converged, reason)
+    return Solution(F, n_products + 1, residual, bound, converged, reason, steps=steps)
 
 
 def require_quadratic(objective: Objective, solver: object) -> None:

@@ -8,33 +8,33 @@ import numpy as np
 from altopt.arrays import Array, allocate
 from altopt.errors import InputError
 from altopt.operator.kernels.dispatch import stage
-from altopt.solvers.solver import Solution, certain
-from altopt.views.view import Objective, System
+from altopt.solvers.solver import Solution, Steps, certain
+from altopt.views import Objective, System
 
 STORAGES = ("float16", "float32", "float64")
 
 
 class Staged:
-    """H F = rhs on a stage. A step moves along S^-1 r  with  r = rhs - H F  and S = diag(pace)."""
+    """H F = rhs on a stage. A step moves along r / scale with r = rhs - H F."""
 
     def __init__(
-        self, system: System, objective: Objective, F: Array, pace: Array, storage: str | None
+        self, system: System, objective: Objective, F: Array, scale: Array, storage: str | None
     ) -> None:
         if storage is not None and storage not in STORAGES:
             raise InputError(f"storage must be one of {', '.join(STORAGES)} or None, but is {storage!r}.")
-        self.system, self.pace, self.shape = system, pace, F.shape
+        self.system, self.scale, self.shape = system, scale, F.shape
         self.dtype = F.dtype if F.dtype in (np.float32, np.float64) else np.dtype(np.float64)
         self.stage = stage(system.A_tilde, F.shape[1], storage or self.dtype)
         self.floor = float(np.min(objective.curvature(F.shape[0]).lower))
-        self.scale = self.stage.vector(system.coupling / pace)
-        self.diagonal = self.stage.vector(-system.diagonal / pace)
-        self.rest = system.enter_rhs(self.stage, 1.0 / pace)
-        self.norm = self.stage.vector(pace**2)
+        self.coupling = self.stage.vector(system.coupling / scale)
+        self.diagonal = self.stage.vector(-system.diagonal / scale)
+        self.rest = system.enter_rhs(self.stage, 1.0 / scale)
+        self.norm = self.stage.vector(scale**2)
 
     def step(self, X: Any, out: Any, gain: float, keep: float, carry: float = 0.0) -> float:
-        """out <- gain S^-1 r(X) + keep X + carry out; ||r(X)||."""
+        """out <- gain r(X) / scale + keep X + carry out; ||r(X)||."""
         square = self.stage.step(
-            X, out, self.scale, self.diagonal, self.rest, gain=gain, keep=keep, carry=carry, norm=self.norm
+            X, out, self.coupling, self.diagonal, self.rest, gain=gain, keep=keep, carry=carry, norm=self.norm
         )
         return float(np.sqrt(square))
 
@@ -51,8 +51,16 @@ class Staged:
             return False
         return certain(residual, self.floor, np.sqrt(self.stage.dots(X, X).sum()), rtol)
 
-    def conclude(self, X: Any, spare: Any, n_products: int, reason: str, converged: bool = True) -> Solution:
-        """The Solution at X, its residual measured afresh; `spare` is used up."""
+    def conclude(
+        self,
+        X: Any,
+        spare: Any,
+        n_products: int,
+        reason: str,
+        converged: bool = True,
+        steps: Steps | None = None,
+    ) -> Solution:
+        """The Solution at X, its residual measured again; `spare` is used up."""
         residual = self.step(X, spare, gain=1.0, keep=0.0)
         roughness = self._roughness(X, spare)
         del self.rest  # room for the answer, which takes the place of what is used up where it fits
@@ -66,11 +74,12 @@ class Staged:
             reason,
             roughness,
             self.stage.description,
+            steps,
         )
 
     def _roughness(self, X: Any, moved: Any) -> float:
-        """tr(F' L~ F), from moved = S^-1 (rhs - H F) and H = diag(diagonal - coupling) + coupling L~."""
-        pace = self.stage.vector(self.pace)
+        """tr(F' L~ F), from moved = (rhs - H F) / scale and H = diag(diagonal - coupling) + coupling L~."""
+        scale = self.stage.vector(self.scale)
         own = self.stage.vector(self.system.diagonal - self.system.coupling)
-        of_H = self.stage.dots(X, self.rest, pace).sum() - self.stage.dots(X, moved, pace).sum()
+        of_H = self.stage.dots(X, self.rest, scale).sum() - self.stage.dots(X, moved, scale).sum()
         return float((of_H - self.stage.dots(X, X, own).sum()) / self.system.coupling)

@@ -15,7 +15,7 @@ from altopt.selection.leave_one_out import class_weights
 from altopt.solvers.solver import Solution, Solver
 from altopt.training.class_priors import sizes_behind
 from altopt.training.pseudo_labels import PseudoLabels, Reading
-from altopt.views.view import Objective
+from altopt.views import Objective
 
 
 @dataclass(frozen=True)

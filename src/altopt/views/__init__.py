@@ -6,10 +6,11 @@ from altopt.views.graph import GraphView, SquaredLaplacianView
 from altopt.views.label import CrossEntropyLabelView, LabelView
 from altopt.views.locally_linear import LocallyLinearView
 from altopt.views.none import NoGraphView
+from altopt.views.objective import Objective, System
 from altopt.views.quadratic import QuadraticForm
 from altopt.views.robust import HuberLabelView, RobustLabels
 from altopt.views.two_hop import SharedNeighbours, TwoHopView
-from altopt.views.view import Curvature, Objective, View, made_from
+from altopt.views.view import Curvature, Pull, View, ViewChoice, ViewSettings, view_from
 
 __all__ = [
     "CrossEntropyFeatureView",
@@ -23,13 +24,17 @@ __all__ = [
     "LocallyLinearView",
     "NoGraphView",
     "Objective",
+    "Pull",
     "QuadraticForm",
     "RobustLabels",
     "SharedNeighbours",
     "SoftmaxFeatureView",
     "SpectralFilter",
     "SquaredLaplacianView",
+    "System",
     "TwoHopView",
     "View",
-    "made_from",
+    "ViewChoice",
+    "ViewSettings",
+    "view_from",
 ]

@@ -7,17 +7,18 @@ import numpy as np
 import scipy.sparse as sp
 
 from altopt.arrays import Array, row_blocks, softmax
-from altopt.views.view import Curvature, Pull
+from altopt.views.view import Curvature, Pull, View
 
 TINY = 1e-12  # log P is taken no lower than log(TINY)
 
 
 @dataclass(frozen=True)
-class FeatureView:
+class FeatureView(View):
     """D_X = ||P - F||^2."""
 
     name: ClassVar[str] = "features"
     quadratic: ClassVar[bool] = True
+    squared: ClassVar[bool] = True
 
     P: Array
     weight: float = 1.0
@@ -34,14 +35,14 @@ class FeatureView:
         return Pull(None, self.P)
 
     def curvature(self) -> Curvature:
-        return Curvature(lower=1.0, upper=1.0, pace=1.0)
+        return Curvature(lower=1.0, upper=1.0, step_scale=1.0)
 
     def half_hessian(self) -> Any:
         return sp.eye_array(self.P.shape[0], format="csr")
 
 
 @dataclass(frozen=True)
-class CrossEntropyFeatureView:
+class CrossEntropyFeatureView(View):
     """D_X = CE(P, F) = -sum F log P (the paper's appendix A): linear in F, so it pulls but never holds.
 
     On a component that has edges but no label the objective has no minimum: take a fixed number of steps.
@@ -66,7 +67,7 @@ class CrossEntropyFeatureView:
         return Pull(None, 0.5 * self._log_P())
 
     def curvature(self) -> Curvature:
-        return Curvature(lower=0.0, upper=0.0, pace=0.0)
+        return Curvature(lower=0.0, upper=0.0, step_scale=0.0)
 
     def half_hessian(self) -> Any:
         n = self.P.shape[0]
@@ -74,7 +75,7 @@ class CrossEntropyFeatureView:
 
 
 @dataclass(frozen=True)
-class SoftmaxFeatureView:
+class SoftmaxFeatureView(View):
     """D_X = -sum_i w_i sum_j P_ij log S(F)_ij with S the softmax of a row (ALT-OPT-N, appendix C).
 
     `w` are confidence weights in [0, 1], frozen while F moves; None means 1 for every node.
@@ -82,6 +83,7 @@ class SoftmaxFeatureView:
 
     name: ClassVar[str] = "features"
     quadratic: ClassVar[bool] = False
+    needs_confidence: ClassVar[bool] = True
 
     P: Array
     weight: float = 1.0
@@ -99,11 +101,8 @@ class SoftmaxFeatureView:
         )
 
     def curvature(self) -> Curvature:
-        # the Hessian of log-sum-exp is at most 1/2; the paper's pace is 1 per unit of weight
-        return Curvature(lower=0.0, upper=0.25 * self._w(), pace=1.0)
-
-    def half_hessian(self) -> Any:
-        raise TypeError("SoftmaxFeatureView is not quadratic: half its Hessian changes with F.")
+        # the Hessian of log-sum-exp is at most 1/2; the paper divides by 1 per unit of weight
+        return Curvature(lower=0.0, upper=0.25 * self._w(), step_scale=1.0)
 
 
 def cross_entropy(targets: Array, F: Array) -> Array:

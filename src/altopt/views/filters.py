@@ -12,7 +12,7 @@ from altopt.errors import InputError
 from altopt.graph import Graph
 from altopt.operator import NormalizedAdjacency
 from altopt.views.quadratic import QuadraticForm
-from altopt.views.view import Curvature
+from altopt.views.view import Curvature, ViewSettings
 
 CLOSE = 1e-10  # how far the series may be from r, relative to its largest value
 LONGEST = 512  # terms of the series, each a product with A_tilde
@@ -41,7 +41,7 @@ class FilterView(QuadraticForm):
 
     def curvature(self) -> Curvature:
         low, high = self.bounds
-        return Curvature(lower=low, upper=high, pace=high)
+        return Curvature(lower=low, upper=high, step_scale=high)
 
     def half_hessian(self) -> Any:
         before, here = sp.eye_array(self.A_tilde.n_nodes, format="csr"), -self.A_tilde.matrix
@@ -53,7 +53,7 @@ class FilterView(QuadraticForm):
 
 
 @dataclass(frozen=True)
-class SpectralFilter:
+class SpectralFilter(ViewSettings):
     """r(l) = (n_0 + n_1 l + n_2 l^2 + ...) / (d_0 + d_1 l + ...), all coefficients 0 or more, d_0 above 0.
 
     What it is for: saying how much each frequency l of the graph, from 0 (smooth) to 2 (neighbours opposed), costs.
@@ -121,7 +121,7 @@ class HighPassView(QuadraticForm):
         return self.A_tilde.step(F, scale=1.0, diagonal=1.0)
 
     def curvature(self) -> Curvature:
-        return Curvature(lower=0.0, upper=2.0, pace=1.0)
+        return Curvature(lower=0.0, upper=2.0, step_scale=1.0)
 
     def half_hessian(self) -> Any:
         return sp.eye_array(self.A_tilde.n_nodes, format="csr") + self.A_tilde.matrix

@@ -1,38 +1,31 @@
 """D_A: F should fit the graph."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from altopt.arrays import Array
 from altopt.operator import NormalizedAdjacency
+from altopt.views.quadratic import QuadraticForm
 from altopt.views.view import Curvature
 
 
 @dataclass(frozen=True)
-class GraphView:
+class GraphView(QuadraticForm):
     """D_A = tr(F' (I - A_tilde) F): neighbours should carry the same label."""
-
-    name: ClassVar[str] = "graph"
-    quadratic: ClassVar[bool] = True
 
     A_tilde: NormalizedAdjacency  # symmetric, spectrum in [-1, 1]
     weight: float = 1.0
-
-    def distance(self, F: Array) -> float:
-        return float(np.sum(F * self.residual(F)))
 
     def residual(self, F: Array) -> Array:
         return self.A_tilde.step(F, scale=-1.0, diagonal=1.0)  # F - A_tilde F
 
     def curvature(self) -> Curvature:
-        return Curvature(lower=0.0, upper=2.0, pace=1.0)
+        return Curvature(lower=0.0, upper=2.0, step_scale=1.0)
 
-    @property
-    def couples_by(self) -> NormalizedAdjacency:
-        """Half the Hessian is I - A_tilde, which a fused step knows how to apply."""
+    def coupling(self) -> NormalizedAdjacency:
         return self.A_tilde
 
     def half_hessian(self) -> Any:
@@ -40,15 +33,12 @@ class GraphView:
 
 
 @dataclass(frozen=True)
-class SquaredLaplacianView:
+class SquaredLaplacianView(QuadraticForm):
     """D_A = tr(F' (I - A_tilde)^2 F), the graph view of ALT-OPT-H.
 
     The square punishes rough F harder on the whole spectrum [0, 2]; it is a sharper low-pass, not a filter
-    that keeps both ends. Its curvature reaches 4, so its safe pace is 2, twice GraphView's.
+    that keeps both ends. Its curvature reaches 4, so its step_scale is 2, twice GraphView's.
     """
-
-    name: ClassVar[str] = "graph"
-    quadratic: ClassVar[bool] = True
 
     A_tilde: NormalizedAdjacency
     weight: float = 1.0
@@ -63,7 +53,7 @@ class SquaredLaplacianView:
         return self._laplacian(self._laplacian(F))
 
     def curvature(self) -> Curvature:
-        return Curvature(lower=0.0, upper=4.0, pace=2.0)
+        return Curvature(lower=0.0, upper=4.0, step_scale=2.0)
 
     def half_hessian(self) -> Any:
         L = sp.eye_array(self.A_tilde.n_nodes, format="csr") - self.A_tilde.matrix

@@ -8,15 +8,16 @@ import scipy.sparse as sp
 
 from altopt.arrays import Array, softmax
 from altopt.views.feature import cross_entropy
-from altopt.views.view import Curvature, Pull
+from altopt.views.view import Curvature, Pull, View
 
 
 @dataclass(frozen=True)
-class LabelView:
+class LabelView(View):
     """D_Y = ||F_L - Y_L||^2, over the labelled nodes only."""
 
     name: ClassVar[str] = "labels"
     quadratic: ClassVar[bool] = True
+    squared: ClassVar[bool] = True
 
     Y: Array  # one row for each labelled node
     labelled: Array  # bool, one per node
@@ -36,14 +37,14 @@ class LabelView:
 
     def curvature(self) -> Curvature:
         M = self.labelled.astype(float)
-        return Curvature(lower=M, upper=M, pace=M)
+        return Curvature(lower=M, upper=M, step_scale=M)
 
     def half_hessian(self) -> Any:
         return sp.diags_array(self.labelled.astype(float), format="csr")
 
 
 @dataclass(frozen=True)
-class CrossEntropyLabelView:
+class CrossEntropyLabelView(View):
     """D_Y = -sum_{i in L} sum_j Y_ij log S(F)_ij with S the softmax of a row (ALT-OPT-N, appendix C)."""
 
     name: ClassVar[str] = "labels"
@@ -63,7 +64,4 @@ class CrossEntropyLabelView:
 
     def curvature(self) -> Curvature:
         M = self.labelled.astype(float)
-        return Curvature(lower=0.0, upper=0.25 * M, pace=M)
-
-    def half_hessian(self) -> Any:
-        raise TypeError("CrossEntropyLabelView is not quadratic: half its Hessian changes with F.")
+        return Curvature(lower=0.0, upper=0.25 * M, step_scale=M)

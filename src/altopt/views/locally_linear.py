@@ -45,7 +45,7 @@ class LocallyLinearView(QuadraticForm):
     def curvature(self) -> Curvature:
         size = abs(self._R)
         upper = np.asarray(size.T @ size.sum(axis=1)).ravel()
-        return Curvature(lower=0.0, upper=upper, pace=np.maximum(upper / 2, self._diagonal))
+        return Curvature(lower=0.0, upper=upper, step_scale=np.maximum(upper / 2, self._diagonal))
 
     @cached_property
     def _diagonal(self) -> Array:

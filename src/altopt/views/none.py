@@ -23,7 +23,7 @@ class NoGraphView(QuadraticForm):
         return np.zeros_like(F)
 
     def curvature(self) -> Curvature:
-        return Curvature(lower=0.0, upper=0.0, pace=0.0)
+        return Curvature(lower=0.0, upper=0.0, step_scale=0.0)
 
     def half_hessian(self) -> Any:
         return sp.csr_array(self.A_tilde.shape)

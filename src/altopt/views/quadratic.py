@@ -1,20 +1,19 @@
 """D(F) = tr(F' M F) for a symmetric positive semidefinite M: what graph views that are quadratic share."""
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from typing import Any, ClassVar
 
 import numpy as np
 
 from altopt.arrays import Array
-from altopt.views.view import Curvature
+from altopt.views.view import Curvature, View
 
 
-class QuadraticForm(ABC):
+class QuadraticForm(View):
     """A graph view whose half gradient is M F. A subclass says `residual`, `curvature` and `half_hessian`."""
 
     name: ClassVar[str] = "graph"
     quadratic: ClassVar[bool] = True
-    weight: float = 1.0
 
     def distance(self, F: Array) -> float:
         return float(np.sum(F * self.residual(F)))

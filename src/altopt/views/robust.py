@@ -1,17 +1,17 @@
 """D_Y for labels some of which are wrong: a label far from everything else stops pulling harder."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from altopt.arrays import Array
 from altopt.errors import InputError
-from altopt.views.view import Curvature
+from altopt.views.view import Curvature, View, ViewSettings
 
 
 @dataclass(frozen=True)
-class HuberLabelView:
+class HuberLabelView(View):
     """D_Y = sum_{i in L} h(||F_i - Y_i||), h(r) = r^2 up to `reach`, from there on straight: 2 reach r - reach^2.
 
     What it is for: noisy labels. A label that features and neighbours agree with pulls as in LabelView; one
@@ -40,14 +40,11 @@ class HuberLabelView:
 
     def curvature(self) -> Curvature:
         M = self.labelled.astype(float)
-        return Curvature(lower=0.0, upper=M, pace=M)
-
-    def half_hessian(self) -> Any:
-        raise TypeError("HuberLabelView is not quadratic: half its Hessian changes with F.")
+        return Curvature(lower=0.0, upper=M, step_scale=M)
 
 
 @dataclass(frozen=True)
-class RobustLabels:
+class RobustLabels(ViewSettings):
     """HuberLabelView with a reach of one's own: AltOpt(label_view=RobustLabels(0.3))."""
 
     reach: float = 0.5

@@ -11,7 +11,7 @@ from altopt.errors import InputError
 from altopt.graph import Graph
 from altopt.operator import NormalizedAdjacency
 from altopt.views.quadratic import QuadraticForm
-from altopt.views.view import Curvature
+from altopt.views.view import Curvature, ViewSettings
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class TwoHopView(QuadraticForm):
         return self.A_tilde.step(self.A_tilde @ F, scale=-1.0, rest=F)
 
     def curvature(self) -> Curvature:
-        return Curvature(lower=0.0, upper=1.0, pace=1.0)
+        return Curvature(lower=0.0, upper=1.0, step_scale=1.0)
 
     def half_hessian(self) -> Any:
         A = self.A_tilde.matrix
@@ -48,14 +48,14 @@ class SharedNeighboursView(QuadraticForm):
         return np.asarray(F - B @ (B.T @ F))
 
     def curvature(self) -> Curvature:
-        return Curvature(lower=0.0, upper=1.0, pace=1.0)
+        return Curvature(lower=0.0, upper=1.0, step_scale=1.0)
 
     def half_hessian(self) -> Any:
         return sp.eye_array(self.B.shape[0], format="csr") - self.B @ self.B.T
 
 
 @dataclass(frozen=True)
-class SharedNeighbours:
+class SharedNeighbours(ViewSettings):
     """Nodes whose edges lead to the same nodes ("out"), or come from the same ("in"), should carry the same label.
 
     What it is for: directed graphs, where what a node points at tells its class though neighbours differ. A
