@@ -19,7 +19,7 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 from altopt import AltOpt, Graph, InputError
 from altopt.datasets.splits import hide, per_class
 from altopt.inputs import ReducedInputs
-from altopt.training.alternate import counts_of
+from altopt.training.class_priors import validation_weights
 from problems import two_communities
 
 EXPECTED_TO_FAIL = {"check_classifiers_classes": "it uses -1 as a class; here -1 marks an unknown label"}
@@ -361,9 +361,9 @@ def test_validation_nodes_drawn_by_class_count_by_the_sizes_of_classes():
     balanced, drawn = np.repeat([0, 1], 50), np.repeat([0, 1], [90, 10])
     said = np.where(np.arange(100) % 10 == 0, 1 - balanced, balanced)  # a tenth of each class wrong
     told = 1000 * (np.array([0.9, 0.1]) @ np.array([[0.9, 0.1], [0.1, 0.9]]))
-    weights = counts_of(balanced, said, told)
+    weights = validation_weights(balanced, said, told)
     assert 3 < weights[0] / weights[-1] < 9
-    assert counts_of(drawn, said, told) is None
+    assert validation_weights(drawn, said, told) is None
 
 
 def test_the_kept_round_is_the_best_by_these_counts():
@@ -373,6 +373,6 @@ def test_the_kept_round_is_the_best_by_these_counts():
     model.fit(X, y, graph=A, validation=(nodes, truth[nodes]))
     found = [entry["validation"] for entry in model.trace_]
     said = model.scores_.argmax(axis=1)
-    counts = counts_of(truth[nodes], said[nodes], np.bincount(said))
+    counts = validation_weights(truth[nodes], said[nodes], np.bincount(said))
     assert max(found) == pytest.approx(np.average(said[nodes] == truth[nodes], weights=counts))
     assert f"Kept round {model.trace_[np.argmax(found)]['round']}, the best" in model.outcome_

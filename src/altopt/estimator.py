@@ -31,30 +31,30 @@ from altopt.inputs import EAGER, Inputs, NewNodes
 from altopt.io import store
 from altopt.operator import NormalizedAdjacency
 from altopt.operator.feature_matrix import empty_rows, has_missing
-from altopt.selection.calibration import Tempered
+from altopt.selection.calibration import TemperedShares
 from altopt.selection.candidates import (
     MOST,
     USUAL_WEIGHT,
-    Plan,
-    rivals,
-    usual_inputs,
-    usual_restart,
+    Candidate,
+    alternatives,
+    default_inputs,
+    default_restart,
     without_graph,
 )
-from altopt.selection.evaluation import LARGE, GraphHelp, Judge
-from altopt.selection.fit_data import Material
+from altopt.selection.evaluation import LARGE, Evaluator, GraphHelp
+from altopt.selection.fit_data import FitData
 from altopt.selection.leave_one_out import NOT_HELD_BACK
 from altopt.solvers import ChebyshevSteps, ConjugateGradient, JacobiSteps, Solver
 from altopt.threads import threads_for
 from altopt.training.alternate import Problem, Round, Schedule, Solvers, State, alternate, as_dicts, warm_up
-from altopt.training.class_priors import trust_for
+from altopt.training.class_priors import prior_trust
 from altopt.training.paper import Variant, paper_settings
 from altopt.training.pseudo_labels import (
-    CertainEnough,
-    EveryoneWeighted,
+    ClassBalanced,
+    ConfidenceThreshold,
     NoPseudoLabels,
     PseudoLabels,
-    SurestPerClass,
+    TopPerClass,
 )
 from altopt.views import FeatureView, GraphView, LabelView, Objective
 
@@ -207,7 +207,7 @@ class AltOpt(Answers, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.labelled_ = codes != UNKNOWN
         self.seed_ = seed_of(self.random_state)
         n_labels = int(self.labelled_.sum())
-        self.restart_ = usual_restart(n_labels) if self.restart is None else self.restart
+        self.restart_ = default_restart(n_labels) if self.restart is None else self.restart
         if graph is None and self._takes_missing() and has_missing(X):
             raise InputError("X holds NaN, so nearest neighbours cannot be told. Give a graph, or fill in X.")
         self.neighbours_ = Neighbours(X, self.n_neighbors) if graph is None else None
@@ -217,7 +217,7 @@ class AltOpt(Answers, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self.graph_ = (graph if isinstance(graph, Graph) else Graph(graph)).rows_for(n, row_ids)
         A_tilde = NormalizedAdjacency(self.graph_.adjacency, self.self_loops)
         dtype = working_dtype(n, len(self.classes_))
-        material = Material(
+        material = FitData(
             graph=self.graph_,
             A_tilde=A_tilde,
             X=X,
@@ -234,8 +234,8 @@ class AltOpt(Answers, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         with threads_for(n * min(X.shape[1], 256), with_torch=loads_torch(self.plan_.encoder)):
             judge = self._judge(material) if self.cross_fit and self.plan_.linear else None
             self._choose(judge)
-            material.let_go(self.plan_)
-            self.plan_ = material.settled(self.plan_)
+            material.drop_other_inputs(self.plan_)
+            self.plan_ = material.with_data_dependent_settings(self.plan_)
             self.inputs_ = material.inputs(self.plan_)[0]
             problem = material.problem(self.plan_, validation=judges)
             self.Y_ = problem.Y
@@ -276,12 +276,12 @@ class AltOpt(Answers, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.scores_, self.encoder_output_, self.encoder_ = outcome.F, outcome.P, outcome.learner
         self.trace_, self.outcome_ = as_dicts(outcome.trace), outcome.reason
         self.n_iter_ = len(self.trace_)
-        self.start_ = outcome.began
+        self.start_ = outcome.start
 
-    def _judge(self, material: Material) -> Judge:
-        return Judge(material, self._solvers(), self._pseudo_labels(), self._schedule())
+    def _judge(self, material: FitData) -> Evaluator:
+        return Evaluator(material, self._solvers(), self._pseudo_labels(), self._schedule())
 
-    def _choose(self, judge: Judge | None) -> None:
+    def _choose(self, judge: Evaluator | None) -> None:
         """The plan, among those that differ where nothing was given; what each said of held-out labels."""
         self.choice_: dict[str, Any] = {
             "plan": self.plan_.name,
@@ -292,12 +292,12 @@ class AltOpt(Answers, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return
         free = self.encoder is None and self.inputs is None
         alone = without_graph(self.plan_) if free and self.graph_view is None else None
-        others = rivals(self.plan_, self.graph_, len(judge.nodes)) if free else []
+        others = alternatives(self.plan_, self.graph_, len(judge.nodes)) if free else []
         weigh = self.feature_weight is None and self.label_weight is None
         choice = judge.choose(self.plan_, others, alone, weigh)
         self.plan_, self.choice_ = choice.plan, choice.record()
 
-    def _judge_fit(self, judge: Judge | None) -> None:
+    def _judge_fit(self, judge: Evaluator | None) -> None:
         """How good the fit is, from labels it was not shown: accuracy, temperature, what the graph is worth."""
         self.temperature_: float | None = None
         self._leave_one_out = NOT_HELD_BACK
@@ -402,11 +402,11 @@ class AltOpt(Answers, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return LinearEncoder()
         return self.encoder if isinstance(self.encoder, Encoder) else TabularEncoder(self.encoder)
 
-    def usual_plan(self, n_nodes: int, n_features: int, n_labels: int | None = None) -> Plan:
+    def usual_plan(self, n_nodes: int, n_features: int, n_labels: int | None = None) -> Candidate:
         """The parts as given, and where nothing is given, those that serve best without evidence."""
-        return Plan(
+        return Candidate(
             "usual",
-            self.inputs or usual_inputs(n_nodes, n_features, n_labels),
+            self.inputs or default_inputs(n_nodes, n_features, n_labels),
             self._encoder(),
             USUAL_WEIGHT if self.feature_weight is None else self.feature_weight,
             USUAL_WEIGHT if self.label_weight is None else self.label_weight,
@@ -418,38 +418,40 @@ class AltOpt(Answers, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _solvers(self) -> Solvers:
         """Who updates F. In the rounds F only has to tell which nodes are how sure; the last one is to 1e-6."""
         if self.solver is not None:
-            return Solvers(self.solver, self.solver, fixed_steps=not self.solver.converges)
+            return Solvers(self.solver, self.solver)
         feature_view = self.feature_view or FeatureView
         views = (feature_view, self.graph_view or GraphView, self.label_view or LabelView)
         if not all(view.quadratic for view in views):
-            return Solvers(JacobiSteps(n_steps=20), JacobiSteps(n_steps=200), fixed_steps=True)
+            return Solvers(JacobiSteps(n_steps=20), JacobiSteps(n_steps=200))
         if self.feature_weight != 0 and feature_view.squared:
             return Solvers(ChebyshevSteps(rtol=ROUGH), ChebyshevSteps(rtol=FINE))
         return Solvers(ConjugateGradient(rtol=ROUGH), ConjugateGradient(rtol=FINE))
 
     def _schedule(self) -> Schedule:
-        settled = SETTLED if self.n_pseudo is None else None
+        stop_below = SETTLED if self.n_pseudo is None else None
         if self.n_rounds == "full":
-            return Schedule(self.n_warmup, self.n_epochs, 1, self.seed_, settled)
-        return Schedule(self.n_warmup, self.plan_.rounds(self.n_rounds), self.n_epochs, self.seed_, settled)
+            return Schedule(self.n_warmup, self.n_epochs, 1, self.seed_, stop_below)
+        return Schedule(
+            self.n_warmup, self.plan_.rounds(self.n_rounds), self.n_epochs, self.seed_, stop_below
+        )
 
-    def _reading(self) -> Tempered | PseudoLabels:
+    def _reading(self) -> TemperedShares | PseudoLabels:
         """How F is read to the user: as held-out labels ask for, else as the loop reads it."""
-        return self._pseudo_labels() if self.temperature_ is None else Tempered(self.temperature_)
+        return self._pseudo_labels() if self.temperature_ is None else TemperedShares(self.temperature_)
 
     def _pseudo_labels(self, in_sizes: bool = False) -> PseudoLabels:
         """The rule that makes pseudo labels out of F; `in_sizes` of the classes for the fit, not where it is judged."""
         rule: PseudoLabels
         if (self.feature_view or FeatureView).needs_confidence:
-            rule = CertainEnough(self.min_confidence)
+            rule = ConfidenceThreshold(self.min_confidence)
         elif self.n_pseudo is None:
-            rule = EveryoneWeighted(self.temperature, self.min_confidence)
+            rule = ClassBalanced(self.temperature, self.min_confidence)
             if in_sizes:
-                of_labels = self.Y_.mean(axis=0)
-                trust = trust_for(len(self.Y_), len(of_labels))
-                rule = replace(rule, trust=trust, of_labels=tuple(of_labels.tolist()))
+                label_shares = self.Y_.mean(axis=0)
+                trust = prior_trust(len(self.Y_), len(label_shares))
+                rule = replace(rule, trust=trust, label_shares=tuple(label_shares.tolist()))
         else:
-            rule = SurestPerClass(self.n_pseudo, self.temperature, self.min_confidence)
+            rule = TopPerClass(self.n_pseudo, self.temperature, self.min_confidence)
         return NoPseudoLabels(rule) if self.n_pseudo == 0 else rule
 
     def _objective(

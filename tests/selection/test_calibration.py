@@ -5,14 +5,14 @@ import pytest
 from numpy.testing import assert_allclose
 
 from altopt.arrays import certainty
-from altopt.selection.calibration import USUAL, Tempered, calibration_error, matched_temperature
+from altopt.selection.calibration import USUAL, TemperedShares, calibration_error, match_confidence
 
 
 def test_matched_confidence_is_the_accuracy_given_enough_labels():
     F = np.random.default_rng(0).dirichlet(np.ones(4), 500)
-    T = matched_temperature(F, 0.7, 1e6)
-    assert Tempered(T).soften(F).max(axis=1).mean() == pytest.approx(0.7, abs=0.01)
-    assert matched_temperature(F, 0.7, 1e-6) == pytest.approx(USUAL, rel=0.02)
+    T = match_confidence(F, 0.7, 1e6)
+    assert TemperedShares(T).soften(F).max(axis=1).mean() == pytest.approx(0.7, abs=0.01)
+    assert match_confidence(F, 0.7, 1e-6) == pytest.approx(USUAL, rel=0.02)
 
 
 @pytest.mark.parametrize("T", [0.1, 1.0, 1.5, 10.0])
@@ -20,22 +20,22 @@ def test_a_tempered_reading_is_a_power_of_shares_and_keeps_their_order(T):
     rng = np.random.default_rng(1)
     F = rng.dirichlet(np.full(5, 0.3), 300) * rng.uniform(0.1, 3, (300, 1))
     F[0], F[1] = 0.0, [-1.0, 0.5, 0.5, 0.0, 0.0]
-    S = Tempered(T).soften(F)
+    S = TemperedShares(T).soften(F)
     assert_allclose(S.sum(axis=1), 1.0)
     assert_allclose(S[0], 0.2)
     assert_allclose(S[1], [0, 0.5, 0.5, 0, 0], atol=1e-12)
     power = F[2:] ** (1 / T)
     assert_allclose(S[2:], power / power.sum(axis=1, keepdims=True), rtol=1e-9, atol=1e-300)
-    reading = Tempered(T).read(F)
+    reading = TemperedShares(T).read(F)
     assert_allclose(reading.w, certainty(S))
     assert np.array_equal(reading.label[2:], F[2:].argmax(axis=1))
 
 
 def test_reading_in_blocks_is_reading_at_once(monkeypatch):
     F = np.random.default_rng(2).dirichlet(np.ones(3), 100)
-    whole = Tempered(1.5).read(F)
+    whole = TemperedShares(1.5).read(F)
     monkeypatch.setattr("altopt.selection.calibration.NUMBERS", 21)
-    blocks = Tempered(1.5).read(F)
+    blocks = TemperedShares(1.5).read(F)
     assert np.array_equal(whole.w, blocks.w)
     assert np.array_equal(whole.label, blocks.label)
 

@@ -10,7 +10,7 @@ from altopt import AltOpt
 from altopt.datasets import communities
 from altopt.encoders import LinearEncoder
 from altopt.inputs import BlockInputs, ReducedInputs
-from altopt.selection.candidates import Plan, other_weights, usual_inputs
+from altopt.selection.candidates import Candidate, default_inputs, reweighted
 from altopt.selection.compare import Choice, choose
 from altopt.views import GraphView, NoGraphView
 
@@ -18,15 +18,15 @@ CLASSES = 3
 
 
 def plan_of(view=GraphView, lambda1=0.7, lambda2=1.5):
-    return Plan("usual", ReducedInputs(16), LinearEncoder(), lambda1, lambda2, graph_view=view)
+    return Candidate("usual", ReducedInputs(16), LinearEncoder(), lambda1, lambda2, graph_view=view)
 
 
 def test_weights_differ_one_at_a_time_and_only_where_the_graph_counts():
     plan = plan_of()
-    made = {(other.feature_weight / 0.7, other.label_weight / 1.5) for other in other_weights(plan)}
+    made = {(other.feature_weight / 0.7, other.label_weight / 1.5) for other in reweighted(plan)}
     assert made == {(0.25, 1.0), (4.0, 1.0), (1.0, 0.25), (1.0, 4.0)}
-    assert all(other.weighs == plan.name and other.name != plan.name for other in other_weights(plan))
-    assert other_weights(plan_of(NoGraphView)) == []
+    assert all(other.weighs == plan.name and other.name != plan.name for other in reweighted(plan))
+    assert reweighted(plan_of(NoGraphView)) == []
 
 
 def test_a_choice_after_a_choice():
@@ -34,13 +34,13 @@ def test_a_choice_after_a_choice():
     first = choose(usual, [other], np.array([0, 1]), lambda plan: np.eye(2))
     none = Choice(usual, [], "All parts were given.")
     assert first.then(none) is first
-    later = choose(usual, other_weights(usual), np.array([0, 1]), lambda plan: np.eye(2))
+    later = choose(usual, reweighted(usual), np.array([0, 1]), lambda plan: np.eye(2))
     both = first.then(later)
     assert both.plan is usual
     assert [entry.plan for entry in both.considered] == [
         "usual",
         "other",
-        *(p.name for p in other_weights(usual)),
+        *(p.name for p in reweighted(usual)),
     ]
     won = first.then(Choice(other, later.considered, "It won."))
     assert won.plan is other
@@ -121,14 +121,14 @@ def test_a_graph_that_does_harm_is_left_aside():
     ],
 )
 def test_what_the_encoder_reads_by_default_fits_the_size(n_nodes, n_features, kind, storage):
-    inputs = usual_inputs(n_nodes, n_features)
+    inputs = default_inputs(n_nodes, n_features)
     assert isinstance(inputs, kind)
     assert getattr(inputs, "storage", None) == storage
 
 
 def test_few_labels_read_few_directions():
     def widths(n_labels):
-        return [part.n_components for part in usual_inputs(2708, 1433, n_labels).parts]
+        return [part.n_components for part in default_inputs(2708, 1433, n_labels).parts]
 
     assert widths(None) == widths(64) == widths(5000) == [128, 256]
     assert widths(1) == widths(8) == [16, 32]

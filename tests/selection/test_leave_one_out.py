@@ -13,21 +13,21 @@ from altopt.graph import Graph
 from altopt.inputs import ReducedInputs
 from altopt.operator import NormalizedAdjacency
 from altopt.selection import cross_fit
-from altopt.selection.candidates import Plan, other_weights, rivals, usual_inputs
-from altopt.selection.cross_fit import with_own_label as own_label
-from altopt.selection.evaluation import Judge
-from altopt.selection.fit_data import Material
+from altopt.selection.candidates import Candidate, alternatives, default_inputs, reweighted
+from altopt.selection.cross_fit import scores_with_all_labels as own_label
+from altopt.selection.evaluation import Evaluator
+from altopt.selection.fit_data import FitData
 from altopt.selection.leave_one_out import (
     accuracy_with_interval,
-    class_weights,
-    effective_number,
-    first_terms,
-    sampled,
+    effective_sample_size,
+    exact_sample,
+    neumann_diagonal,
     without_own_label,
 )
 from altopt.solvers import ChebyshevSteps, Direct
 from altopt.training.alternate import Schedule, Solvers
-from altopt.training.pseudo_labels import EveryoneWeighted
+from altopt.training.class_priors import class_weights
+from altopt.training.pseudo_labels import ClassBalanced
 from altopt.views import GraphView, NoGraphView, SquaredLaplacianView
 
 N, CLASSES = 240, 3
@@ -46,13 +46,13 @@ def material_of(data, y=None):
     made, given = data
     y = given if y is None else y
     graph = made.graph if isinstance(made.graph, Graph) else Graph(made.graph)
-    return Material(
+    return FitData(
         graph, NormalizedAdjacency(graph.adjacency), made.X, y, CLASSES, np.dtype(float), 0.1, 10, 0
     )
 
 
 def plan_of(view=GraphView, lambda1=0.7, lambda2=1.5):
-    return Plan("usual", ReducedInputs(16), LinearEncoder(), lambda1, lambda2, graph_view=view)
+    return Candidate("usual", ReducedInputs(16), LinearEncoder(), lambda1, lambda2, graph_view=view)
 
 
 @pytest.mark.parametrize("view", [GraphView, SquaredLaplacianView, NoGraphView])
@@ -61,7 +61,7 @@ def test_a_label_taken_out_is_a_solve_without_it(data, view):
     nodes = np.flatnonzero(material.labelled)
     P = np.random.default_rng(0).dirichlet(np.ones(CLASSES), N)
     F = Direct().solve(material.problem(plan).objective(P, np.ones(N)), P).F
-    g = cross_fit.influence(material, plan, nodes, np.ones(len(nodes), dtype=bool))
+    g = cross_fit.inverse_diagonal(material, plan, nodes, np.ones(len(nodes), dtype=bool))
     found = without_own_label(F[nodes], material.Y(nodes), g, plan.label_weight)
     for row, node in enumerate(nodes):
         others = material.labelled.copy()
@@ -74,13 +74,13 @@ def test_first_terms_come_near_the_own_influence(data):
     material, plan = material_of(data), plan_of(lambda1=2.0, lambda2=2.0)
     nodes = np.flatnonzero(material.labelled)
     every = np.ones(len(nodes), dtype=bool)
-    exact = cross_fit.influence(material, plan, nodes, every)
-    near = first_terms(material.problem(plan).objective(np.zeros((N, CLASSES)), None), nodes, N)
+    exact = cross_fit.inverse_diagonal(material, plan, nodes, every)
+    near = neumann_diagonal(material.problem(plan).objective(np.zeros((N, CLASSES)), None), nodes, N)
     assert_allclose(near, exact, rtol=0.03)
     assert np.all(near <= exact + 1e-12)  # walks that are left out only add
     some = every.copy()
     some[::3] = False
-    mixed = cross_fit.influence(material, plan, nodes, some)
+    mixed = cross_fit.inverse_diagonal(material, plan, nodes, some)
     assert_allclose(mixed[some], exact[some])
     assert_array_equal(mixed[~some], near[~some])
 
@@ -88,19 +88,21 @@ def test_first_terms_come_near_the_own_influence(data):
 def test_what_is_said_of_a_node_does_not_depend_on_its_label(data, monkeypatch):
     _, y = data
     fold = np.where(y >= 0, np.arange(N) % 4, -1)
-    monkeypatch.setattr(cross_fit, "folds_of", lambda codes, seed, n_folds: fold)
+    monkeypatch.setattr(cross_fit, "stratified_folds", lambda codes, seed, n_folds: fold)
     node = np.flatnonzero(y >= 0)[5]
     other = y.copy()
     other[node] = (y[node] + 1) % CLASSES
-    solvers, rule = Solvers(ChebyshevSteps(rtol=1e-8), ChebyshevSteps(rtol=1e-10)), EveryoneWeighted()
+    solvers, rule = Solvers(ChebyshevSteps(rtol=1e-8), ChebyshevSteps(rtol=1e-10)), ClassBalanced()
     found = []
     for given in (y, other):
         material, plan = material_of(data, given), plan_of()
         nodes = np.flatnonzero(material.labelled)
-        g = cross_fit.influence(material, plan, nodes, np.ones(len(nodes), dtype=bool))
+        g = cross_fit.inverse_diagonal(material, plan, nodes, np.ones(len(nodes), dtype=bool))
         folds = list(cross_fit.cross_fit(material, plan, nodes, solvers, rule, Schedule(20, 2, 20, 0)))
-        by_fold = cross_fit.together(folds, lambda fold: fold.F)
-        own = cross_fit.together(folds, partial(own_label, material, plan, judged=nodes, solvers=solvers))
+        by_fold = cross_fit.assemble_folds(folds, lambda fold: fold.F)
+        own = cross_fit.assemble_folds(
+            folds, partial(own_label, material, plan, judged=nodes, solvers=solvers)
+        )
         by_one = without_own_label(own, material.Y(nodes), g, plan.label_weight)
         found.append((by_fold[nodes == node], by_one[nodes == node]))
     assert_allclose(found[0][0], found[1][0], atol=1e-10)
@@ -111,15 +113,15 @@ def test_other_weights_are_judged_with_the_same_P(data):
     material, plan = material_of(data), plan_of()
     nodes = np.flatnonzero(material.labelled)
     exact = Solvers(Direct(), Direct())
-    fold = next(cross_fit.cross_fit(material, plan, nodes, exact, EveryoneWeighted(), Schedule(20, 2, 20, 0)))
-    again = cross_fit.weighed_anew(material, plan, fold, nodes, exact)
+    fold = next(cross_fit.cross_fit(material, plan, nodes, exact, ClassBalanced(), Schedule(20, 2, 20, 0)))
+    again = cross_fit.resolve_with_weights(material, plan, fold, nodes, exact)
     assert_allclose(again.F, fold.F, atol=1e-8)
-    for other in other_weights(plan):
+    for other in reweighted(plan):
         L = np.eye(N) - material.A_tilde.as_dense()
         H = other.feature_weight * np.eye(N) + L + other.label_weight * np.diag(fold.shown.astype(float))
         right = other.feature_weight * fold.P
         right[fold.shown] += other.label_weight * material.Y(fold.shown)
-        found = cross_fit.weighed_anew(material, other, fold, nodes, exact)
+        found = cross_fit.resolve_with_weights(material, other, fold, nodes, exact)
         assert_allclose(found.F, np.linalg.solve(H, right)[nodes[fold.here]], atol=1e-8)
         assert found.P is fold.P
 
@@ -146,20 +148,20 @@ def test_the_weights_chosen_are_the_weights_fitted(data, monkeypatch):
 
 def test_folds_share_out_every_class(data):
     _, y = data
-    fold = cross_fit.folds_of(y, seed=0)
+    fold = cross_fit.stratified_folds(y, seed=0)
     assert_array_equal(fold >= 0, y >= 0)
     for k in range(CLASSES):
         counts = np.bincount(fold[y == k], minlength=5)
         assert counts.max() - counts.min() <= 1
-    assert_array_equal(fold, cross_fit.folds_of(y, seed=0))
+    assert_array_equal(fold, cross_fit.stratified_folds(y, seed=0))
 
 
 def test_a_sample_is_seeded_and_of_the_size_promised():
-    assert sampled(np.arange(500), 1000, 0).all()
-    mask = sampled(np.arange(5000), 10_000, 0)
+    assert exact_sample(np.arange(500), 1000, 0).all()
+    mask = exact_sample(np.arange(5000), 10_000, 0)
     assert mask.sum() == 2000
-    assert_array_equal(mask, sampled(np.arange(5000), 10_000, 0))
-    assert sampled(np.arange(5000), 2_000_000, 0).sum() == 200
+    assert_array_equal(mask, exact_sample(np.arange(5000), 10_000, 0))
+    assert exact_sample(np.arange(5000), 2_000_000, 0).sum() == 200
 
 
 def test_classes_count_by_their_sizes():
@@ -169,7 +171,7 @@ def test_classes_count_by_their_sizes():
     accuracy, low, high = accuracy_with_interval(right, weights)
     assert accuracy == pytest.approx(0.9)
     assert 0 < low < accuracy < high < 1
-    assert effective_number(weights) < effective_number(np.ones(20)) == 20
+    assert effective_sample_size(weights) < effective_sample_size(np.ones(20)) == 20
 
 
 def test_intervals_hold_the_truth_about_as_often_as_they_say():
@@ -182,7 +184,7 @@ def test_intervals_hold_the_truth_about_as_often_as_they_say():
 
 @pytest.mark.parametrize(("n_labels", "there"), [(150, False), (300, True), (20_000, False)])
 def test_a_forest_needs_labels_and_a_lead_of_ties(data, n_labels, there):
-    found = {plan.name: plan for plan in rivals(plan_of(), data[0].graph, n_labels)}
+    found = {plan.name: plan for plan in alternatives(plan_of(), data[0].graph, n_labels)}
     assert ("forest" in found) == there
     if there:
         assert set(found["forest"].follows) == {"ties", "ties and surroundings"}
@@ -249,7 +251,7 @@ def test_a_fit_reads_as_many_directions_as_its_labels_can_tell_apart(data):
     few = y.copy()
     few[np.flatnonzero(y != -1)[20:]] = -1
     model = AltOpt(cross_fit=False, random_state=0).fit(made.X, few, graph=made.graph)
-    assert model.plan_.inputs == usual_inputs(*made.X.shape, int((few != -1).sum()))
+    assert model.plan_.inputs == default_inputs(*made.X.shape, int((few != -1).sum()))
 
 
 def test_what_is_kept_and_what_is_worked_out_at_once_say_the_same(data, monkeypatch):
@@ -268,10 +270,10 @@ def test_large_graphs_hold_labels_back_before_the_fit(data, monkeypatch):
     made, y = data
     whole = AltOpt(random_state=0, n_rounds=0).fit(made.X, y, graph=made.graph)
     order = []
-    before, after = Judge.by_fold, AltOpt._alternate
+    before, after = Evaluator.by_fold, AltOpt._alternate
     monkeypatch.setattr("altopt.selection.evaluation.LARGE", 1)
     monkeypatch.setattr("altopt.selection.evaluation.KEPT", 1)
-    monkeypatch.setattr(Judge, "by_fold", lambda self, plan: order.append("held") or before(self, plan))
+    monkeypatch.setattr(Evaluator, "by_fold", lambda self, plan: order.append("held") or before(self, plan))
     monkeypatch.setattr(AltOpt, "_alternate", lambda self, *rest: order.append("fit") or after(self, *rest))
     large = AltOpt(random_state=0, n_rounds=0).fit(made.X, y, graph=made.graph)
     assert order[:2] == ["held", "fit"]

@@ -11,16 +11,16 @@ from altopt.training.class_priors import (
     MOST,
     N_UPDATES,
     SURE,
-    likeliest_sizes,
-    likely_sizes,
-    matched,
-    sharp_enough,
-    size_factors,
-    sizes_behind,
-    sizes_of,
-    trust_for,
+    column_factors,
+    em_priors,
+    estimate_priors,
+    predicted_shares,
+    prior_factors,
+    prior_trust,
+    priors_from_confusion,
+    sharpened_temperature,
 )
-from altopt.training.pseudo_labels import EveryoneWeighted
+from altopt.training.pseudo_labels import ClassBalanced
 
 T = 0.2
 ALIKE = {n: np.full(n, 1 / n) for n in (2, 3, 4)}
@@ -39,33 +39,33 @@ def told_by_sizes(sizes, n=4000, seed=0):
 def test_the_likeliest_sizes_are_the_true_ones():
     sizes = np.array([0.6, 0.25, 0.1, 0.05])
     told = told_by_sizes(sizes)
-    found = likeliest_sizes(told, T, 0.0, ALIKE[4])
+    found = em_priors(told, T, 0.0, ALIKE[4])
     assert_allclose(found, sizes, atol=0.03)
-    assert np.abs(sizes_of(told) - sizes).sum() > 2 * np.abs(found - sizes).sum()
+    assert np.abs(predicted_shares(told) - sizes).sum() > 2 * np.abs(found - sizes).sum()
 
 
 def test_labels_that_are_not_balanced_are_allowed_for():
     """Probabilities that know the shares of classes already do not count them twice."""
     sizes = np.array([0.6, 0.25, 0.1, 0.05])
     told = told_by_sizes(sizes) + T * np.log(sizes)
-    assert_allclose(likeliest_sizes(told, T, 0.0, sizes), sizes, atol=0.03)
-    assert np.abs(likeliest_sizes(told, T, 0.0, ALIKE[4]) - sizes).sum() > 0.1
+    assert_allclose(em_priors(told, T, 0.0, sizes), sizes, atol=0.03)
+    assert np.abs(em_priors(told, T, 0.0, ALIKE[4]) - sizes).sum() > 0.1
 
 
 def test_updates_are_expectation_and_maximisation():
     told = told_by_sizes(np.array([0.5, 0.3, 0.2]), n=50)
-    sizes = sizes_of(told)
+    sizes = predicted_shares(told)
     for _ in range(N_UPDATES):
         total = np.zeros(3)
         for row in softmax(told, T):
             total += row * sizes / np.sum(row * sizes)
-        sizes = (total / len(told) + 0.7 * sizes_of(told)) / 1.7
-    assert_allclose(likeliest_sizes(told, T, 0.7, ALIKE[3]), sizes, atol=1e-6)
+        sizes = (total / len(told) + 0.7 * predicted_shares(told)) / 1.7
+    assert_allclose(em_priors(told, T, 0.7, ALIKE[3]), sizes, atol=1e-6)
 
 
 def test_held_back_entirely_the_sizes_are_those_of_the_largest_entries():
     told = told_by_sizes(np.array([0.7, 0.2, 0.1]))
-    assert_allclose(likeliest_sizes(told, T, 1e9, ALIKE[3]), sizes_of(told), atol=1e-6)
+    assert_allclose(em_priors(told, T, 1e9, ALIKE[3]), predicted_shares(told), atol=1e-6)
 
 
 @pytest.mark.parametrize("n_classes", [2, 5, 15])
@@ -73,8 +73,8 @@ def test_factors_give_each_class_its_size(n_classes):
     rng = np.random.default_rng(n_classes)
     told = shares(rng.dirichlet(np.full(n_classes, 0.3), 3000) * rng.uniform(0.85, 1.2, n_classes))
     sizes = rng.dirichlet(np.full(n_classes, 30.0))
-    w = matched(told, sizes)
-    assert np.abs(sizes_of(told * w) - sizes).max() < 0.01
+    w = column_factors(told, sizes)
+    assert np.abs(predicted_shares(told * w) - sizes).max() < 0.01
     assert (w <= MOST * 1.001).all()
     assert (w >= 1 / MOST / 1.001).all()
 
@@ -83,52 +83,52 @@ def test_a_class_that_is_given_too_many_nodes_gets_a_smaller_factor():
     sizes = np.array([0.6, 0.2, 0.2])
     told = told_by_sizes(sizes)
     F = shares(np.exp(told)) * np.array([1.0, 1.5, 1.0])
-    w = size_factors(F, sizes, 1.0)
+    w = prior_factors(F, sizes, 1.0)
     assert w[1] < w[0]
-    assert_array_equal(size_factors(F, sizes, 0.0), np.ones(3))
+    assert_array_equal(prior_factors(F, sizes, 0.0), np.ones(3))
 
 
 def test_rows_that_know_nothing_do_not_count():
     told = told_by_sizes(np.array([0.6, 0.3, 0.1]), n=1000)
     F = shares(np.exp(told))
     blank = np.vstack([F, np.zeros((1000, 3)), np.full((1000, 3), 0.5)])
-    sizes = likely_sizes(F, T, ALIKE[3])
-    assert_array_equal(likely_sizes(blank, T, ALIKE[3]), sizes)
-    assert_array_equal(size_factors(blank, sizes, 1.0), size_factors(F, sizes, 1.0))
-    assert_array_equal(size_factors(np.zeros((5, 3)), sizes, 1.0), np.ones(3))
-    assert_allclose(likely_sizes(np.zeros((5, 3)), T, ALIKE[3]), ALIKE[3])
+    sizes = estimate_priors(F, T, ALIKE[3])
+    assert_array_equal(estimate_priors(blank, T, ALIKE[3]), sizes)
+    assert_array_equal(prior_factors(blank, sizes, 1.0), prior_factors(F, sizes, 1.0))
+    assert_array_equal(prior_factors(np.zeros((5, 3)), sizes, 1.0), np.ones(3))
+    assert_allclose(estimate_priors(np.zeros((5, 3)), T, ALIKE[3]), ALIKE[3])
 
 
 def test_rows_are_sharpened_until_they_are_sure():
     told = told_by_sizes(np.array([0.5, 0.3, 0.2]))
     sure = softmax(told, T / 10).max(axis=1).mean()
     assert sure > SURE
-    assert sharp_enough(told, T / 10) == T / 10
+    assert sharpened_temperature(told, T / 10) == T / 10
     flat = shares(np.exp(told / 5))
     assert softmax(flat, T).max(axis=1).mean() < SURE
-    sharper = softmax(flat, sharp_enough(flat, T)).max(axis=1).mean()
+    sharper = softmax(flat, sharpened_temperature(flat, T)).max(axis=1).mean()
     assert_allclose(sharper, SURE, atol=0.01)
 
 
 def test_few_labels_leave_the_sizes_as_they_are():
-    assert trust_for(200, 10) == trust_for(5000, 10) == trust_for(100, 10) == 1.0
-    assert trust_for(50, 10) == pytest.approx(0.25)
-    assert trust_for(10, 10) == pytest.approx(0.01)
+    assert prior_trust(200, 10) == prior_trust(5000, 10) == prior_trust(100, 10) == 1.0
+    assert prior_trust(50, 10) == pytest.approx(0.25)
+    assert prior_trust(10, 10) == pytest.approx(0.01)
 
 
 def test_the_rule_reads_f_times_the_factors():
     told = told_by_sizes(np.array([0.6, 0.3, 0.1]), n=500)
     F = shares(np.exp(told))
-    plain, even = EveryoneWeighted(T), EveryoneWeighted(T, trust=1.0)
+    plain, even = ClassBalanced(T), ClassBalanced(T, trust=1.0)
     assert plain.read(F).factors is None
     reading = even.read(F)
     again = plain.read(F * reading.factors)
     assert_array_equal(reading.label, again.label)
     assert_allclose(reading.w, again.w)
     assert (reading.label != plain.read(F).label).any()
-    later = even.read(F[::-1] ** 2, reading.sizes)
-    assert later.sizes is reading.sizes
-    assert_array_equal(later.factors, size_factors(F[::-1] ** 2, reading.sizes, 1.0))
+    later = even.read(F[::-1] ** 2, reading.priors)
+    assert later.priors is reading.priors
+    assert_array_equal(later.factors, prior_factors(F[::-1] ** 2, reading.priors, 1.0))
 
 
 def skewed(seed):
@@ -158,7 +158,7 @@ def test_small_classes_stop_growing_over_the_rounds(monkeypatch):
 
     with_sizes = np.mean([share_and_accuracy(seed) for seed in range(4)], axis=0)
     monkeypatch.setattr(
-        "altopt.training.pseudo_labels.size_factors", lambda F, sizes, trust: np.ones(F.shape[1])
+        "altopt.training.pseudo_labels.prior_factors", lambda F, sizes, trust: np.ones(F.shape[1])
     )
     without = np.mean([share_and_accuracy(seed) for seed in range(4)], axis=0)
     assert abs(with_sizes[0] - 0.1) < abs(without[0] - 0.1)
@@ -181,7 +181,7 @@ def test_wrong_edges_do_not_make_large_classes_swallow_small_ones(monkeypatch):
 
     with_sizes = accuracy()
     monkeypatch.setattr(
-        "altopt.training.pseudo_labels.size_factors", lambda F, sizes, trust: np.ones(F.shape[1])
+        "altopt.training.pseudo_labels.prior_factors", lambda F, sizes, trust: np.ones(F.shape[1])
     )
     assert with_sizes > accuracy() - 0.02
     assert with_sizes > 0.9
@@ -204,7 +204,7 @@ def test_sizes_behind_what_is_told_come_nearer_with_every_step(monkeypatch):
     far = []
     for n_steps in (0, 1, 3, 10, 1000):
         monkeypatch.setattr(class_priors, "FEW_STEPS", n_steps)
-        found = sizes_behind(codes, said, told)
+        found = priors_from_confusion(codes, said, told)
         assert found.sum() == pytest.approx(1.0)
         far.append(np.abs(found - sizes).sum())
     assert far == sorted(far, reverse=True)
@@ -213,4 +213,4 @@ def test_sizes_behind_what_is_told_come_nearer_with_every_step(monkeypatch):
 
 def test_one_name_for_everything_leaves_sizes_even():
     codes = np.repeat(np.arange(3), 10)
-    assert_allclose(sizes_behind(codes, np.zeros(30, dtype=int), np.array([900, 0, 0])), 1 / 3)
+    assert_allclose(priors_from_confusion(codes, np.zeros(30, dtype=int), np.array([900, 0, 0])), 1 / 3)

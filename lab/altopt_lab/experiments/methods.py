@@ -14,7 +14,7 @@ from altopt.datasets import Dataset
 from altopt.datasets.splits import Split, hide
 from altopt.errors import InputError
 from altopt.selection.calibration import calibration_error
-from altopt.selection.candidates import rivals, without_graph
+from altopt.selection.candidates import alternatives, without_graph
 from altopt.views import SquaredLaplacianView, TwoHopView
 from altopt_lab.baselines import BASELINES, HETEROPHILY, SearchSpace
 from altopt_lab.baselines.baseline import Baseline
@@ -234,7 +234,7 @@ class FixedPlanMethod(DefaultMethod):
         data: Any = ground.dataset
         n, d = data.X.shape
         usual = AltOpt().usual_plan(n, d, len(split.train))
-        plans = [usual, *rivals(usual, data.graph, len(split.train)), without_graph(usual)]
+        plans = [usual, *alternatives(usual, data.graph, len(split.train)), without_graph(usual)]
         plans += [replace(usual, name=name, graph_view=view) for name, view in OTHER_VIEWS.items()]
         plan = next(plan for plan in plans if plan.name == self.plan)
         model = AltOpt(

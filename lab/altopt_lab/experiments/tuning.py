@@ -15,8 +15,7 @@ import numpy as np
 
 from altopt.arrays import Array
 from altopt.errors import InputError
-from altopt.selection.leave_one_out import class_weights
-from altopt.training.class_priors import sizes_behind
+from altopt.training.class_priors import class_weights, priors_from_confusion
 from altopt_lab.experiments import tuned
 from altopt_lab.experiments.methods import AltOptMethod, Ground, Method, Settings, within
 from altopt_lab.experiments.protocols import CO_OCCURRENCE, INDUCTIVE, Cell, split_of, tuning_splits
@@ -175,7 +174,7 @@ def by_class_size(labels: Array, y: Array, nodes: Array) -> float:
     classes, codes = np.unique(y[nodes], return_inverse=True)
     said = np.searchsorted(classes, labels)
     weights = class_weights(
-        codes, sizes_behind(codes, said[nodes], np.bincount(said, minlength=len(classes)))
+        codes, priors_from_confusion(codes, said[nodes], np.bincount(said, minlength=len(classes)))
     )
     return round(float(np.mean(weights * (labels[nodes] == y[nodes]))), 6)
 

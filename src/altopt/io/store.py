@@ -22,6 +22,7 @@ from altopt.graph.knn import Neighbours
 from altopt.io.array_io import from_arrays, to_arrays, with_prefix
 from altopt.selection.evaluation import GraphHelp
 from altopt.selection.leave_one_out import NOT_HELD_BACK, LeaveOneOut, Margins
+from altopt.solvers.solver import Steps
 from altopt.training.alternate import Best, Problem, Round, State
 
 FORMAT = "altopt-model"
@@ -333,13 +334,17 @@ def save_checkpoint(path: Path, mark: str, state: State) -> None:
     """Store the state after a round, so that a broken-off fit can go on."""
     arrays = {name: getattr(state, name) for name in ("F", "P", "w", "start", "label")}
     arrays |= {f"learner.{name}": value for name, value in state.learner.state().items()}
-    arrays |= {} if state.sizes is None else {"sizes": state.sizes}
+    arrays |= {} if state.priors is None else {"priors": state.priors}
     head: dict[str, Any] = {"format": FORMAT, "kind": "checkpoint", "version": VERSION, "mark": mark}
     head |= {"n_done": state.n_done, "trace": [asdict(entry) for entry in state.trace]}
     if state.best is not None:
         head["best"] = {"round": state.best.round, "accuracy": state.best.accuracy}
         arrays |= {"best.F": state.best.F, "best.P": state.best.P}
-        arrays |= {} if state.best.began is None else {"best.began": state.best.began}
+        if state.best.start is not None:
+            arrays["best.start"] = state.best.start
+        if state.best.steps is not None:
+            arrays["best.scale"] = state.best.steps.scale
+            arrays["best.coefficients"] = state.best.steps.coefficients
         arrays |= {f"best.learner.{name}": value for name, value in state.best.learner.state().items()}
     write_folder(path, head, arrays)
 
@@ -360,9 +365,12 @@ def load_checkpoint(path: Path, mark: str, learner: Learner) -> State | None:
         of_best = deepcopy(learner)
         of_best.restore(with_prefix(arrays, "best.learner."))
         of_round = (head["best"]["round"], head["best"]["accuracy"], arrays["best.F"], arrays["best.P"])
-        best = Best(*of_round, of_best, arrays.get("best.began"))
+        steps = None
+        if "best.scale" in arrays:
+            steps = Steps(arrays["best.scale"], arrays["best.coefficients"])
+        best = Best(*of_round, of_best, arrays.get("best.start"), steps)
     learner.restore(with_prefix(arrays, "learner."))
     trace = [Round(**entry) for entry in head["trace"]]
     F, P, w, start, label = (arrays[name] for name in ("F", "P", "w", "start", "label"))
-    sizes = arrays.get("sizes")
-    return State(head["n_done"], F, P, w, start, label, learner, trace, best, sizes=sizes)
+    priors = arrays.get("priors")
+    return State(head["n_done"], F, P, w, start, label, learner, trace, best, priors=priors)

@@ -7,17 +7,17 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from altopt.arrays import Array, certainty, shares
-from altopt.training.pseudo_labels import Reading
+from altopt.training.pseudo_labels import Readout
 
 COLDEST, HOTTEST = 0.02, 2.0  # of a softmax of shares
-SHARPEST, FLATTEST = 0.1, 10.0  # of Tempered
-USUAL = 1.5  # of Tempered: shares of F are mostly too sure by as much
+SHARPEST, FLATTEST = 0.1, 10.0  # of TemperedShares
+USUAL = 1.5  # of TemperedShares: shares of F are mostly too sure by as much
 BINS = 10
 NUMBERS = 2**22  # of F that are read at once
 
 
 @dataclass(frozen=True)
-class Tempered:
+class TemperedShares:
     """How F is read to the user: a node's shares to the power 1/T, at sum one.
 
     At T = 1 the shares themselves. A softmax of shares, which makes pseudo labels, can sound neither quite sure nor
@@ -34,7 +34,7 @@ class Tempered:
         S /= S.sum(axis=1, keepdims=True)
         return S
 
-    def read(self, F: Array) -> Reading:
+    def read(self, F: Array) -> Readout:
         """How sure each row is and of which class, block by block."""
         n, n_classes = F.shape
         w, label = np.empty(n, dtype=F.dtype), np.empty(n, dtype=np.int64)
@@ -42,10 +42,10 @@ class Tempered:
         for first in range(0, n, step):
             S = self.soften(F[first : first + step])
             w[first : first + step], label[first : first + step] = certainty(S), S.argmax(axis=1)
-        return Reading(w, label, n_classes)
+        return Readout(w, label, n_classes)
 
 
-def fitted_temperature(soften: Callable[[float], Array], codes: Array, weights: Array, usual: float) -> float:
+def fit_temperature(soften: Callable[[float], Array], codes: Array, weights: Array, usual: float) -> float:
     """The temperature at which the given classes are likeliest, held back towards the usual one.
 
     soften(T) gives a distribution for each node, codes the class it should give most to. A few labels cannot
@@ -62,8 +62,8 @@ def fitted_temperature(soften: Callable[[float], Array], codes: Array, weights: 
     return float(np.exp(minimize_scalar(loss, bounds=bounds, method="bounded", options={"xatol": 0.01}).x))
 
 
-def matched_temperature(F: Array, accuracy: float, n_labels: float) -> float:
-    """The temperature of Tempered at which the mean confidence is what held-out labels say of the accuracy.
+def match_confidence(F: Array, accuracy: float, n_labels: float) -> float:
+    """The temperature of TemperedShares at which the mean confidence is what held-out labels say of the accuracy.
 
     A loop that learns from its own labels grows surer than it has reason to, and surer than the shorter fits that
     held-out labels are judged by: so it is the confidence of the final F that is matched, on unlabelled nodes.
@@ -72,7 +72,7 @@ def matched_temperature(F: Array, accuracy: float, n_labels: float) -> float:
     doubt = accuracy * (1.0 - accuracy) + 0.05
 
     def loss(log_T: float) -> float:
-        sure = float(np.mean(Tempered(float(np.exp(log_T))).soften(F).max(axis=1)))
+        sure = float(np.mean(TemperedShares(float(np.exp(log_T))).soften(F).max(axis=1)))
         return n_labels * (sure - accuracy) ** 2 / doubt + float(log_T - np.log(USUAL)) ** 2
 
     bounds = (np.log(SHARPEST), np.log(FLATTEST))

@@ -38,7 +38,7 @@ TIES, SURROUNDINGS = "ties", "ties and surroundings"
 
 
 @dataclass(frozen=True)
-class Plan:
+class Candidate:
     """What the encoder reads, which encoder, which views, and how much they count."""
 
     name: str
@@ -82,7 +82,7 @@ class Plan:
         return build
 
 
-def usual_inputs(n_nodes: int, n_features: int, n_labels: int | None = None) -> Inputs:
+def default_inputs(n_nodes: int, n_features: int, n_labels: int | None = None) -> Inputs:
     """Hops 0, 1, 2 beside the diffused features; where that would take too much memory, the latter alone.
 
     With few labels only as many leading directions as these can tell apart: a few for each label, and twice that
@@ -101,12 +101,12 @@ def usual_inputs(n_nodes: int, n_features: int, n_labels: int | None = None) -> 
     return replace(diffused, storage="float16") if many else diffused
 
 
-def usual_restart(n_labels: int) -> float:
+def default_restart(n_labels: int) -> float:
     """With a handful of labels little tells features apart, and what neighbours share counts for more."""
     return RESTART if n_labels >= FEW else RESTART_FEW
 
 
-def rivals(usual: Plan, graph: Graph, n_labels: int) -> list[Plan]:
+def alternatives(usual: Candidate, graph: Graph, n_labels: int) -> list[Candidate]:
     """Plans that differ from the usual one where graphs differ.
 
     In how freely the encoder fits; and in what it reads: on graphs whose neighbours differ in class, to whom a node
@@ -139,7 +139,7 @@ def rivals(usual: Plan, graph: Graph, n_labels: int) -> list[Plan]:
     return found
 
 
-def other_weights(plan: Plan) -> list[Plan]:
+def reweighted(plan: Candidate) -> list[Candidate]:
     """The plan with one of its weights a quarter or four times as large, where the graph is looked at."""
     if plan.graph_view is NoGraphView:
         return []
@@ -158,7 +158,7 @@ def forest() -> TabularEncoder:
     return TabularEncoder(ExtraTreesClassifier(n_estimators=300, min_samples_leaf=2, max_features=0.3))
 
 
-def without_graph(usual: Plan) -> Plan:
+def without_graph(usual: Candidate) -> Candidate:
     """The features alone: nothing is diffused, and F is not smoothed. A graph is not put aside on a slight lead."""
     alone = HopInputs(hops=(0,), n_components=256)
     return replace(usual, name="features alone", inputs=alone, graph_view=NoGraphView, clearly=2.0)

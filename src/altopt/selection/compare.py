@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from altopt.arrays import Array, shares, softmax
-from altopt.selection.calibration import fitted_temperature
-from altopt.selection.candidates import Plan
+from altopt.selection.calibration import fit_temperature
+from altopt.selection.candidates import Candidate
 
 ENOUGH = 100  # labels from which a difference of CLEAR standard errors decides; below, of VERY_CLEAR
 CLEAR, VERY_CLEAR = 1.0, 2.5
@@ -31,7 +31,7 @@ class Considered:
 class Choice:
     """The plan that was taken, what else was considered, and why it fell on this one."""
 
-    plan: Plan
+    plan: Candidate
     considered: list[Considered]
     reason: str
 
@@ -56,13 +56,15 @@ def brier(F: Array, codes: Array) -> Array:
     F's size differs from plan to plan, so each gets the temperature that suits it.
     """
     of_shares = shares(F)
-    T = fitted_temperature(lambda T: softmax(of_shares, T), codes, np.ones(len(F)), USUAL_TEMPERATURE)
+    T = fit_temperature(lambda T: softmax(of_shares, T), codes, np.ones(len(F)), USUAL_TEMPERATURE)
     S = softmax(of_shares, T)
     S[np.arange(len(F)), codes] -= 1.0
     return np.asarray(np.sum(S**2, axis=1))
 
 
-def choose(usual: Plan, others: list[Plan], codes: Array, held_out: Callable[[Plan], Array]) -> Choice:
+def choose(
+    usual: Candidate, others: list[Candidate], codes: Array, held_out: Callable[[Candidate], Array]
+) -> Choice:
     """The usual plan, unless another's error on held-out labels is clearly lower.
 
     `codes` are the classes of the judged nodes, held_out(plan) their F from fits that had not seen them. A plan that

@@ -7,11 +7,11 @@ import numpy as np
 
 from altopt.arrays import Array
 from altopt.operator.kernels.dispatch import release_free_memory
-from altopt.selection.candidates import Plan
-from altopt.selection.fit_data import Material
-from altopt.selection.leave_one_out import first_terms, own_influence
+from altopt.selection.candidates import Candidate
+from altopt.selection.fit_data import FitData
+from altopt.selection.leave_one_out import neumann_diagonal, solved_inverse_diagonal
 from altopt.training.alternate import Schedule, Solvers, alternate, warm_up
-from altopt.training.pseudo_labels import EveryoneWeighted, PseudoLabels
+from altopt.training.pseudo_labels import ClassBalanced, PseudoLabels
 from altopt.views import Objective
 
 N_FOLDS = 5
@@ -29,7 +29,7 @@ class Fold:
     P: Array
 
 
-def folds_of(codes: Array, seed: int, n_folds: int = N_FOLDS) -> Array:
+def stratified_folds(codes: Array, seed: int, n_folds: int = N_FOLDS) -> Array:
     """A fold for each labelled node, -1 for the others; each class is dealt out evenly."""
     fold = np.full(len(codes), -1)
     rng = np.random.default_rng([seed, 5])
@@ -42,8 +42,8 @@ def folds_of(codes: Array, seed: int, n_folds: int = N_FOLDS) -> Array:
 
 
 def cross_fit(
-    material: Material,
-    plan: Plan,
+    material: FitData,
+    plan: Candidate,
     judged: Array,
     solvers: Solvers,
     rule: PseudoLabels,
@@ -51,20 +51,20 @@ def cross_fit(
     n_folds: int = N_FOLDS,
 ) -> Iterator[Fold]:
     """A loose fit without each fold of the labels, one after the other."""
-    plan = material.settled(plan)
-    number = folds_of(material.codes, material.seed, n_folds)
+    plan = material.with_data_dependent_settings(plan)
+    number = stratified_folds(material.codes, material.seed, n_folds)
     loose = replace(schedule, n_rounds=min(plan.rounds(schedule.n_rounds), LOOSE_ROUNDS))
-    if isinstance(rule, EveryoneWeighted):
+    if isinstance(rule, ClassBalanced):
         rule = replace(rule, limit=LOOSE_LIMIT)
     for k in np.unique(number[judged]):
         here, shown = number[judged] == k, material.labelled & (number != k)
-        yield Fold(here, shown, *without_fold(material, plan, shown, judged[here], solvers, rule, loose))
+        yield Fold(here, shown, *fit_without_fold(material, plan, shown, judged[here], solvers, rule, loose))
         release_free_memory()
 
 
-def without_fold(
-    material: Material,
-    plan: Plan,
+def fit_without_fold(
+    material: FitData,
+    plan: Candidate,
     shown: Array,
     judged: Array,
     solvers: Solvers,
@@ -79,7 +79,7 @@ def without_fold(
     return found.F[judged], found.P
 
 
-def together(folds: list[Fold], rows: Callable[[Fold], Array]) -> Array:
+def assemble_folds(folds: list[Fold], rows: Callable[[Fold], Array]) -> Array:
     """One array for all judged nodes out of each fold's rows."""
     parts = [rows(fold) for fold in folds]
     whole = np.zeros((len(folds[0].here), parts[0].shape[1]), dtype=parts[0].dtype)
@@ -88,19 +88,23 @@ def together(folds: list[Fold], rows: Callable[[Fold], Array]) -> Array:
     return whole
 
 
-def weighed_anew(material: Material, plan: Plan, fold: Fold, judged: Array, solvers: Solvers) -> Fold:
+def resolve_with_weights(
+    material: FitData, plan: Candidate, fold: Fold, judged: Array, solvers: Solvers
+) -> Fold:
     """The fold under the plan's weights: P stays what it was, so that one solve is all it takes."""
     objective = material.problem(plan, fold.shown).objective(fold.P, np.ones(len(fold.P)))
     return replace(fold, F=solvers.rounds.solve(objective, fold.P).F[judged[fold.here]])
 
 
-def with_own_label(material: Material, plan: Plan, fold: Fold, judged: Array, solvers: Solvers) -> Array:
+def scores_with_all_labels(
+    material: FitData, plan: Candidate, fold: Fold, judged: Array, solvers: Solvers
+) -> Array:
     """F of the fold's nodes from all labels, with P from an encoder that never saw theirs."""
     objective = material.problem(plan).objective(fold.P, np.ones(len(fold.P)))
     return np.asarray(solvers.last.solve(objective, fold.P).F[judged[fold.here]])
 
 
-def influence(material: Material, plan: Plan, nodes: Array, exact: Array) -> Array:
+def inverse_diagonal(material: FitData, plan: Candidate, nodes: Array, exact: Array) -> Array:
     """g_ii of the plan's system at these nodes; where not `exact`, its first terms."""
     labelled, n = material.labelled, len(material.codes)
 
@@ -109,10 +113,10 @@ def influence(material: Material, plan: Plan, nodes: Array, exact: Array) -> Arr
         build = plan.objective(material.graph, material.A_tilde, nothing, labelled)
         return build(E / E.dtype.type(plan.feature_weight), np.ones(len(E)))
 
-    solved = own_influence(objective, nodes[exact], n, material.dtype)
+    solved = solved_inverse_diagonal(objective, nodes[exact], n, material.dtype)
     if exact.all():
         return solved
-    g = first_terms(objective(np.zeros((n, 1))), nodes, n)
+    g = neumann_diagonal(objective(np.zeros((n, 1))), nodes, n)
     g = np.full(len(nodes), solved.mean()) if g is None else g
     g[exact] = solved
     return g

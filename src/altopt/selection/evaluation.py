@@ -7,31 +7,30 @@ from typing import Any
 import numpy as np
 
 from altopt.arrays import Array, shares
-from altopt.selection.calibration import Tempered, calibration_error, matched_temperature
-from altopt.selection.candidates import Plan, other_weights
+from altopt.selection.calibration import TemperedShares, calibration_error, match_confidence
+from altopt.selection.candidates import Candidate, reweighted
 from altopt.selection.compare import Choice, choose
 from altopt.selection.cross_fit import (
     N_FOLDS,
     Fold,
+    assemble_folds,
     cross_fit,
-    influence,
-    together,
-    weighed_anew,
-    with_own_label,
+    inverse_diagonal,
+    resolve_with_weights,
+    scores_with_all_labels,
 )
-from altopt.selection.fit_data import Material
+from altopt.selection.fit_data import FitData
 from altopt.selection.leave_one_out import (
     LeaveOneOut,
     Margins,
     accuracy_with_interval,
-    class_weights,
-    effective_number,
+    effective_sample_size,
+    exact_sample,
     margins,
-    sampled,
     without_own_label,
 )
 from altopt.training.alternate import Schedule, Solvers
-from altopt.training.class_priors import sizes_of
+from altopt.training.class_priors import class_weights, predicted_shares
 from altopt.training.pseudo_labels import PseudoLabels
 
 ENOUGH = 20_000  # unlabelled nodes whose confidence is looked at
@@ -52,12 +51,12 @@ class GraphHelp:
         return self.with_graph - self.features_alone
 
 
-class Judge:
+class Evaluator:
     """Holds labels back from plans, and says how each did."""
 
     def __init__(
         self,
-        material: Material,
+        material: FitData,
         solvers: Solvers,
         rule: PseudoLabels,
         schedule: Schedule,
@@ -70,14 +69,14 @@ class Judge:
         tells = material.labelled & (counts[material.codes] > 1)
         self.nodes = np.flatnonzero(tells)
         self.codes = material.codes[self.nodes]
-        self.exact = sampled(self.nodes, len(material.codes), material.seed)
+        self.exact = exact_sample(self.nodes, len(material.codes), material.seed)
         self.keeps = len(material.codes) * material.n_classes <= KEPT
         self._folds: dict[str, list[Fold]] = {}
         self._by_fold: dict[str, Array] = {}
         self._by_one: dict[str, Array] = {}
         self._influences: dict[Any, Array] = {}
 
-    def by_fold(self, plan: Plan) -> Array:
+    def by_fold(self, plan: Candidate) -> Array:
         """F of the judged nodes from fits without the labels of their fold, once for each plan."""
         if plan.name not in self._by_fold:
             if plan.weighs in self._folds:
@@ -86,19 +85,19 @@ class Judge:
                 folds = self._fitted(plan)
             if self.keeps:
                 self._folds[plan.name] = folds
-            self._by_fold[plan.name] = together(folds, lambda fold: fold.F)
+            self._by_fold[plan.name] = assemble_folds(folds, lambda fold: fold.F)
         return self._by_fold[plan.name]
 
-    def by_one(self, plan: Plan) -> Array:
+    def by_one(self, plan: Candidate) -> Array:
         """F of the judged nodes from all labels but the own, with P from an encoder that never saw their fold."""
         if plan.name not in self._by_one:
             self.by_fold(plan)
         if plan.name not in self._by_one:
-            own = together(self._folds[plan.name], lambda fold: self._with_own(plan, fold))
+            own = assemble_folds(self._folds[plan.name], lambda fold: self._with_own(plan, fold))
             self._by_one[plan.name] = self._without_own(plan, own)
         return self._by_one[plan.name]
 
-    def _fitted(self, plan: Plan) -> list[Fold]:
+    def _fitted(self, plan: Candidate) -> list[Fold]:
         """The folds' fits; where P is too large to be kept, what it is wanted for is worked out at once."""
         n_folds = 2 if self.large else N_FOLDS
         fits = cross_fit(self.material, plan, self.nodes, self.solvers, self.rule, self.schedule, n_folds)
@@ -110,24 +109,26 @@ class Judge:
             folds.append(replace(fold, P=fold.P[:0].copy()))
             del fold
         rows = iter(own)
-        self._by_one[plan.name] = self._without_own(plan, together(folds, lambda fold: next(rows)))
+        self._by_one[plan.name] = self._without_own(plan, assemble_folds(folds, lambda fold: next(rows)))
         return folds
 
-    def _weighed(self, plan: Plan, fold: Fold) -> Fold:
-        return weighed_anew(self.material, plan, fold, self.nodes, self.solvers)
+    def _weighed(self, plan: Candidate, fold: Fold) -> Fold:
+        return resolve_with_weights(self.material, plan, fold, self.nodes, self.solvers)
 
-    def _with_own(self, plan: Plan, fold: Fold) -> Array:
-        return with_own_label(self.material, plan, fold, self.nodes, self.solvers)
+    def _with_own(self, plan: Candidate, fold: Fold) -> Array:
+        return scores_with_all_labels(self.material, plan, fold, self.nodes, self.solvers)
 
-    def _without_own(self, plan: Plan, F: Array) -> Array:
+    def _without_own(self, plan: Candidate, F: Array) -> Array:
         # g depends on the system alone, which plans that differ in the encoder share
         system = (plan.graph_view, plan.feature_weight, plan.label_weight)
         if system not in self._influences:
-            self._influences[system] = influence(self.material, plan, self.nodes, self.exact)
+            self._influences[system] = inverse_diagonal(self.material, plan, self.nodes, self.exact)
         Y = self.material.Y(self.nodes)
         return without_own_label(F, Y, self._influences[system], plan.label_weight)
 
-    def choose(self, usual: Plan, others: list[Plan], alone: Plan | None, weigh: bool = False) -> Choice:
+    def choose(
+        self, usual: Candidate, others: list[Candidate], alone: Candidate | None, weigh: bool = False
+    ) -> Choice:
         """The plan to take; `alone` is the one without the graph, which is always looked at.
 
         With `weigh` the views' weights are chosen too, for the plan that was taken.
@@ -138,32 +139,32 @@ class Judge:
                 "On a graph of this size plans are not compared. Name inputs, encoder or graph_view instead."
             )
             return Choice(usual, [], reason)
-        rivals = [*others, *([] if alone is None else [alone])]
-        choice = choose(usual, rivals, self.codes, self.by_fold)
+        alternatives = [*others, *([] if alone is None else [alone])]
+        choice = choose(usual, alternatives, self.codes, self.by_fold)
         if alone is not None and choice.plan is alone:
             warnings.warn(
                 f"The graph does not help here, so its edges are not used: {choice.reason} See graph_help_.",
                 stacklevel=4,
             )
         if weigh and self.keeps:
-            choice = choice.then(choose(choice.plan, other_weights(choice.plan), self.codes, self.by_fold))
+            choice = choice.then(choose(choice.plan, reweighted(choice.plan), self.codes, self.by_fold))
         return choice
 
     def leave_one_out(
-        self, plan: Plan, F: Array, ids: Array, classes: Array
-    ) -> tuple[LeaveOneOut, Tempered | None]:
+        self, plan: Candidate, F: Array, ids: Array, classes: Array
+    ) -> tuple[LeaveOneOut, TemperedShares | None]:
         """Honest accuracy and margins of the labelled nodes, and the reading that suits the fitted F, if any can."""
         if not len(self.nodes):
-            return nobody(ids, classes), None
+            return empty_leave_one_out(ids, classes), None
         held, codes, exact = self.by_one(plan), self.codes, self.exact
         said = held.argmax(axis=1)
-        weights = class_weights(codes[exact], sizes_of(F))
+        weights = class_weights(codes[exact], predicted_shares(F))
         accuracy, low, high = accuracy_with_interval((said == codes)[exact], weights)
         unlabelled = np.flatnonzero(~self.material.labelled)
         if len(unlabelled) > ENOUGH:
             unlabelled = np.random.default_rng(self.material.seed).choice(unlabelled, ENOUGH, replace=False)
         some = F[unlabelled] if len(unlabelled) else held
-        reading = Tempered(matched_temperature(some, accuracy, effective_number(weights)))
+        reading = TemperedShares(match_confidence(some, accuracy, effective_sample_size(weights)))
         error = calibration_error(reading.soften(held[exact]), codes[exact], weights)
         of_all = Margins(ids[self.nodes], classes[codes], classes[said], margins(shares(held), codes))
         found = LeaveOneOut(of_all.only(exact), held[exact], accuracy, (low, high), error, of_all)
@@ -174,14 +175,14 @@ class Judge:
         if not {"usual", "features alone"} <= set(self._by_fold):
             return None
         right = [self._by_fold[name].argmax(axis=1) == self.codes for name in ("usual", "features alone")]
-        weights = class_weights(self.codes, sizes_of(F))
+        weights = class_weights(self.codes, predicted_shares(F))
         total = [float(np.sum(weights * hit) / weights.sum()) for hit in right]
         there = np.unique(self.codes)
         found = [tuple(float(hit[self.codes == k].mean()) for hit in right) for k in there]
         return GraphHelp(total[0], total[1], dict(zip(classes[there].tolist(), found)))
 
 
-def nobody(ids: Array, classes: Array) -> LeaveOneOut:
+def empty_leave_one_out(ids: Array, classes: Array) -> LeaveOneOut:
     """What is known where no label can be held back: nothing."""
     labels, numbers = classes[:0], np.empty(0)
     scores = np.empty((0, len(classes)))

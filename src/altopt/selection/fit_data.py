@@ -10,12 +10,12 @@ from altopt.encoders import LinearEncoder
 from altopt.graph import Graph
 from altopt.inputs import EAGER, Inputs, Prepared, encoder_rows
 from altopt.operator import NormalizedAdjacency
-from altopt.selection.candidates import Plan
+from altopt.selection.candidates import Candidate
 from altopt.training.alternate import Problem
 
 
 @dataclass
-class Material:
+class FitData:
     graph: Graph
     A_tilde: NormalizedAdjacency
     X: Any
@@ -36,7 +36,7 @@ class Material:
         """One-hot rows of labelled nodes, given as a mask."""
         return one_hot(self.codes[nodes], self.n_classes, self.dtype)
 
-    def inputs(self, plan: Plan) -> tuple[Prepared, Any]:
+    def inputs(self, plan: Candidate) -> tuple[Prepared, Any]:
         """The plan's encoder inputs as they are kept, and as the encoder reads them."""
         if plan.inputs not in self._made:
             made = plan.inputs.prepare(
@@ -45,18 +45,18 @@ class Material:
             self._made[plan.inputs] = made, encoder_rows(made, self.eager)
         return self._made[plan.inputs]
 
-    def let_go(self, plan: Plan) -> None:
+    def drop_other_inputs(self, plan: Candidate) -> None:
         """Keep this plan's inputs only."""
         self._made = {inputs: made for inputs, made in self._made.items() if inputs == plan.inputs}
 
-    def settled(self, plan: Plan) -> Plan:
+    def with_data_dependent_settings(self, plan: Candidate) -> Candidate:
         """The plan with what its inputs decide."""
         if not isinstance(plan.encoder, LinearEncoder):
             return plan
         return replace(plan, encoder=plan.encoder.suited(self.inputs(plan)[1]))
 
     def problem(
-        self, plan: Plan, labelled: Array | None = None, validation: tuple[Array, Array] | None = None
+        self, plan: Candidate, labelled: Array | None = None, validation: tuple[Array, Array] | None = None
     ) -> Problem:
         """The plan's problem with all labels, or with those of a mask of nodes."""
         labelled = self.labelled if labelled is None else labelled

@@ -73,7 +73,7 @@ class LeaveOneOut:
         return list(zip(*(column[order].tolist() for column in self.of_all)))
 
 
-def sampled(nodes: Array, n_nodes: int, seed: int) -> Array:
+def exact_sample(nodes: Array, n_nodes: int, seed: int) -> Array:
     """Which of the labelled nodes are judged exactly, as a mask: all, or a seeded sample."""
     most = max(FEWEST, min(MOST, int(WORK / n_nodes)))
     mask = np.ones(len(nodes), dtype=bool)
@@ -83,12 +83,14 @@ def sampled(nodes: Array, n_nodes: int, seed: int) -> Array:
     return mask
 
 
-def own_influence(objective: Callable[[Array], Objective], nodes: Array, n_nodes: int, dtype: Any) -> Array:
+def solved_inverse_diagonal(
+    objective: Callable[[Array], Objective], nodes: Array, n_nodes: int, dtype: Any
+) -> Array:
     """g_ii of G = H^-1 for each of the nodes, from block solves H G = E, E unit vectors.
 
     `objective` makes the views' sum for a right-hand side: lambda1 P + lambda2 M Y = E.
     """
-    g, width = np.empty(len(nodes)), at_once(n_nodes)
+    g, width = np.empty(len(nodes)), block_width(n_nodes)
     for first in range(0, len(nodes), width):
         some = nodes[first : first + width]
         E = np.zeros((n_nodes, len(some)), dtype=dtype)
@@ -98,12 +100,12 @@ def own_influence(objective: Callable[[Array], Objective], nodes: Array, n_nodes
     return g
 
 
-def at_once(n_nodes: int) -> int:
+def block_width(n_nodes: int) -> int:
     """How many unit vectors are solved for at once."""
     return int(min(64, max(8, NUMBERS // n_nodes)))
 
 
-def first_terms(objective: Objective, nodes: Array, n_nodes: int) -> Array | None:
+def neumann_diagonal(objective: Objective, nodes: Array, n_nodes: int) -> Array | None:
     """g_ii up to walks of length two: (1 + sum_j a_ij^2 c^2 / (d_i d_j)) / d_i, with H = diag(d) - c A_tilde."""
     system = objective.system(n_nodes)
     if system is None:
@@ -122,15 +124,7 @@ def without_own_label(F: Array, Y: Array, g: Array, label_weight: float) -> Arra
     return np.asarray((F - taken * Y) / (1.0 - taken))
 
 
-def class_weights(codes: Array, sizes: Array) -> Array:
-    """For each judged node how much it counts, so that classes count by `sizes`; the mean is 1."""
-    there = np.bincount(codes, minlength=len(sizes)).astype(float)
-    share = np.where(there > 0, sizes, 0.0)
-    weights = (share / np.maximum(share.sum(), 1e-12) / np.maximum(there, 1.0))[codes]
-    return np.asarray(weights * len(codes))
-
-
-def effective_number(weights: Array) -> float:
+def effective_sample_size(weights: Array) -> float:
     """How many labels that count alike say as much as these do."""
     return float(np.sum(weights) ** 2 / np.sum(weights**2))
 
@@ -138,7 +132,7 @@ def effective_number(weights: Array) -> float:
 def accuracy_with_interval(right: Array, weights: Array, level: float = 0.95) -> tuple[float, float, float]:
     """The weighted share of right ones, and where it lies with `level` (Jeffreys, at the effective sample size)."""
     p = float(np.sum(weights * right) / np.sum(weights))
-    n = effective_number(weights)
+    n = effective_sample_size(weights)
     tail = (1.0 - level) / 2
     a, b = p * n + 0.5, (1 - p) * n + 0.5
     return p, float(betaincinv(a, b, tail)), float(betaincinv(a, b, 1.0 - tail))

@@ -4,17 +4,16 @@ import time
 from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from altopt.arrays import Array, allocate, certainty
 from altopt.encoders.encoder import Learner
 from altopt.operator.kernels.dispatch import release_free_memory
-from altopt.selection.leave_one_out import class_weights
-from altopt.solvers.solver import Solution, Solver
-from altopt.training.class_priors import sizes_behind
-from altopt.training.pseudo_labels import PseudoLabels, Reading
+from altopt.solvers.solver import Solution, Solver, Steps
+from altopt.training.class_priors import validation_weights
+from altopt.training.pseudo_labels import PseudoLabels, Readout
 from altopt.views import Objective
 
 
@@ -26,18 +25,17 @@ class Problem:
     Y: Array  # one-hot rows, one for each labelled node
     labelled: Array  # bool, one per node
     dtype: Any  # of F and P
-    objective: Callable[[Array, Array], Objective]  # from P and confidence weights w to the views' sum
-    weighs: bool = False  # whether the objective looks at w
-    validation: tuple[Array, Array] | None = None  # nodes and class numbers; only to pick the best round
+    objective: Callable[[Array, Array], Objective]  # from P and confidence weights w to the sum of the views
+    needs_confidence: bool = False  # whether the objective depends on w
+    validation: tuple[Array, Array] | None = None  # nodes and their classes; used only to keep the best round
 
 
 @dataclass(frozen=True)
 class Solvers:
-    """Who updates F: in the rounds, where a rough F will do, and at the end."""
+    """The solver of the rounds, where a rough F is enough, and the solver of the last update."""
 
     rounds: Solver
     last: Solver
-    fixed_steps: bool = False  # whether F depends on where its update started
 
 
 @dataclass(frozen=True)
@@ -48,12 +46,20 @@ class Schedule:
     n_rounds: int
     n_epochs: int
     seed: int
-    settled: float | None = None  # stop when at most this share of nodes changed label; None: never early
+    stop_when_changed_below: float | None = None  # share of nodes that changed label; None: never stop early
+
+    def converged(self, n_done: int, changed: float) -> bool:
+        """Whether to stop before n_rounds; the first update has nothing to be compared with."""
+        return (
+            self.stop_when_changed_below is not None
+            and n_done > 0
+            and changed <= self.stop_when_changed_below
+        )
 
 
 @dataclass(frozen=True)
 class Round:
-    """What one update of F, and the training after it, left on record."""
+    """The record of one update of F and the training after it."""
 
     round: int
     objective: float
@@ -65,27 +71,28 @@ class Round:
     n_products: int
     kernel: str  # which kernel made the steps
     changed: float  # share of nodes whose label this update changed
-    n_selected: int
-    loss: float  # of the encoder, after this round's training; NaN where none followed
+    n_selected: int  # pseudo labels trained on
+    loss: float  # of the encoder after this round's training; NaN where there was none
     validation: float | None  # accuracy on the validation labels, where there are any
     seconds: float
 
 
 @dataclass(frozen=True)
 class Best:
-    """The round that did best on the validation labels so far."""
+    """The round with the highest validation accuracy so far."""
 
     round: int
     accuracy: float
     F: Array
     P: Array
     learner: Learner  # as it was when it gave P
-    began: Array | None = None  # where its update of F started, where F depends on that
+    start: Array | None = None  # where its update of F started; None for a solver that converges
+    steps: Steps | None = None  # the steps it made from there
 
 
 @dataclass
 class State:
-    """All that a round hands to the next: stored, it lets a broken-off fit go on."""
+    """All that a round hands to the next: stored, it lets an interrupted fit continue."""
 
     n_done: int
     F: Array
@@ -96,20 +103,43 @@ class State:
     learner: Learner
     trace: list[Round] = field(default_factory=list)
     best: Best | None = None
-    began: Array | None = None
-    sizes: Array | None = None  # of the classes, where pseudo labels keep to them
+    last_start: Array | None = None  # where the update that gave F started; None for a solver that converges
+    last_steps: Steps | None = None  # the steps it made from there
+    priors: Array | None = None  # class priors, where pseudo labels keep to them
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """The fitted F, P and encoder, the way there, and why it ended."""
+    """The fitted F, P and encoder, the trace, and why the loop ended."""
 
     F: Array
     P: Array
     learner: Learner
     trace: list[Round]
     reason: str
-    began: Array | None = None  # where the last update of F started, where F depends on that
+    start: Array | None = None  # where the last update of F started; None for a solver that converges
+    steps: Steps | None = None  # the steps it made from there
+
+
+class Update(NamedTuple):
+    """What an update of F leaves besides F itself."""
+
+    readout: Readout
+    changed: float  # share of nodes whose label it changed
+    converged: bool  # few enough changed for the loop to stop
+    parts: dict[str, float]  # of the objective, by view
+    residual: float
+    error_bound: float | None
+    n_products: int
+    kernel: str
+    validation: float | None
+
+
+class Training(NamedTuple):
+    """What a training of the encoder leaves besides P."""
+
+    loss: float = float("nan")
+    n_selected: int = 0
 
 
 def alternate(
@@ -120,50 +150,24 @@ def alternate(
     schedule: Schedule,
     on_round: Callable[[State], None] = lambda state: None,
 ) -> Outcome:
-    """n_rounds times (update F, train the encoder), and one last update of F.
+    """n_rounds times (update F, train the encoder), and a last update of F.
 
-    `state` is a fresh `warm_up`, or what a former run's `on_round` was last given: then it goes on from there
-    and ends with the same bits.
+    `state` is a fresh `warm_up`, or the one that `on_round` of an earlier run was last given: the loop then continues
+    from there and ends with the same bits.
     """
-    reason = f"Reached n_rounds={schedule.n_rounds}"
-    while True:
+    for n_done in range(state.n_done, schedule.n_rounds + 1):
         began = time.perf_counter()
-        last = state.n_done == schedule.n_rounds
-        objective = problem.objective(state.P, state.w)
-        state.F = state.start  # what is not needed any more makes room: here the former F, P before training
-        release_free_memory()
-        state.began = state.start if solvers.fixed_steps else None
-        solution = (solvers.last if last else solvers.rounds).solve(objective, state.start)
-        reading = pseudo_labels.read(solution.F, state.sizes)
-        state.sizes = reading.sizes
-        changed = float(np.mean(reading.label != state.label))
-        settled = schedule.settled is not None and state.n_done > 0 and changed <= schedule.settled
-        if settled and not last and solvers.last is not solvers.rounds:
-            state.F = state.start = solution.F
-            solution = solvers.last.solve(objective, state.start)
-        finished = settled or last
-        state.F, state.w, state.label = solution.F, reading.w, reading.label
-        state.start = state.F
-        accuracy = validate(problem, state)
-        loss, n_selected = float("nan"), 0
-        parts = objective.parts(state.F, solution.roughness)
-        del objective
-        if not finished:
-            state.began = None  # the next update starts elsewhere; the best so far keeps its own
-            loss, n_selected = train(problem, state, pseudo_labels, schedule, reading)
-            state.start = pseudo_labels.carry(state.F)
-        seconds = time.perf_counter() - began
-        state.trace.append(record(state, solution, parts, changed, n_selected, loss, accuracy, seconds))
-        if finished:
-            if settled:
-                reason = (
-                    f"Stopped after {state.n_done} rounds: {changed:.2%} of the nodes changed their label"
-                )
+        update = update_F(problem, state, solvers, pseudo_labels, schedule)
+        final = update.converged or n_done == schedule.n_rounds
+        training = (
+            Training() if final else train_encoder(problem, state, pseudo_labels, schedule, update.readout)
+        )
+        state.trace.append(record(n_done, update, training, time.perf_counter() - began))
+        if final:
             break
-        del solution, reading  # and with it an F that the next round replaces
-        state.n_done += 1
+        state.n_done = n_done + 1
         on_round(state)
-    return conclude(state, reason, settled)
+    return conclude(state, schedule)
 
 
 def warm_up(problem: Problem, learner: Learner, schedule: Schedule) -> State:
@@ -174,92 +178,136 @@ def warm_up(problem: Problem, learner: Learner, schedule: Schedule) -> State:
     F = allocate(P.shape, problem.dtype)
     F[:] = 0.0
     F[L] = problem.Y
-    w = certainty(P) if problem.weighs else np.ones(len(P))
+    w = certainty(P) if problem.needs_confidence else np.ones(len(P))
     return State(0, F, P, w, F, F.argmax(axis=1).astype(np.int32), learner)
 
 
-def train(
-    problem: Problem, state: State, pseudo_labels: PseudoLabels, schedule: Schedule, reading: Reading
-) -> tuple[float, int]:
-    """n_epochs on labelled nodes (weight 1) and the chosen unlabelled ones; the loss and how many were chosen."""
-    L = np.flatnonzero(problem.labelled)
-    nodes, weights = pseudo_labels.choose(reading, problem.labelled, schedule.seed + state.n_done)
-    known, guessed = (
-        pseudo_labels.soften(F if reading.factors is None else F * reading.factors)
-        for F in (state.F[L], state.F[nodes])
-    )
-    targets = allocate((len(L) + len(nodes), known.shape[1]), known.dtype)
-    np.concatenate([pseudo_labels.labelled_targets(known, problem.Y), guessed], out=targets)
-    weights = np.concatenate([np.ones(len(L)), weights])
-    del known, guessed
-    # not an empty slice, which would hold on to all of P
-    state.P = np.empty((0, targets.shape[1]), dtype=state.P.dtype)
-    release_free_memory()
-    loss = state.learner.train(problem.rows[np.concatenate([L, nodes])], targets, weights, schedule.n_epochs)
-    state.P = state.learner.predict(problem.rows).astype(problem.dtype, copy=False)
-    return loss, len(nodes)
-
-
-def validate(problem: Problem, state: State) -> float | None:
-    """With validation labels, remember the best F so far. Nothing else ever sees them."""
-    if problem.validation is None:
-        return None
-    nodes, classes = problem.validation
-    said = state.F.argmax(axis=1)
-    counts = counts_of(classes, said[nodes], np.bincount(said, minlength=state.F.shape[1]))
-    accuracy = float(np.average(said[nodes] == classes, weights=counts))
-    if state.best is None or accuracy > state.best.accuracy:
-        state.best = Best(state.n_done, accuracy, state.F, state.P, deepcopy(state.learner), state.began)
-    return accuracy
-
-
-def counts_of(classes: Array, said: Array, told: Array) -> Array | None:
-    """How much each validation node counts: where there are as many of every class they were drawn by class, and
-    classes count by their size, which is estimated from what is said of them and told of all nodes."""
-    there = np.bincount(classes, minlength=len(told))
-    return class_weights(classes, sizes_behind(classes, said, told)) if there.min() == there.max() else None
-
-
-def record(
-    state: State,
-    solution: Solution,
-    parts: dict[str, float],
-    changed: float,
-    n_selected: int,
-    loss: float,
-    validation: float | None,
-    seconds: float,
-) -> Round:
-    """What goes into the trace."""
-    return Round(
-        round=state.n_done,
-        objective=sum(parts.values()),
-        features=parts.get("features", 0.0),
-        graph=parts.get("graph", 0.0),
-        labels=parts.get("labels", 0.0),
+def update_F(
+    problem: Problem, state: State, solvers: Solvers, pseudo_labels: PseudoLabels, schedule: Schedule
+) -> Update:
+    """F for the present P: roughly in the rounds, to the last solver's tolerance when the loop ends."""
+    last = state.n_done == schedule.n_rounds
+    objective = problem.objective(state.P, state.w)
+    solution = solve_from_start(objective, state, solvers.last if last else solvers.rounds)
+    readout = pseudo_labels.read(solution.F, state.priors)
+    changed = float(np.mean(readout.label != state.label))
+    converged = schedule.converged(state.n_done, changed)
+    if converged and not last and solvers.last is not solvers.rounds:
+        state.start = solution.F
+        solution = solve_from_start(objective, state, solvers.last)
+    state.F = state.start = solution.F
+    state.w, state.label, state.priors = readout.w, readout.label, readout.priors
+    return Update(
+        readout=readout,
+        changed=changed,
+        converged=converged,
+        parts=objective.parts(state.F, solution.roughness),
         residual=solution.residual,
         error_bound=solution.error_bound,
         n_products=solution.n_products,
         kernel=solution.kernel,
-        changed=changed,
-        n_selected=n_selected,
-        loss=loss,
-        validation=validation,
+        validation=validate(problem, state),
+    )
+
+
+def solve_from_start(objective: Objective, state: State, solver: Solver) -> Solution:
+    """The solver's F from state.start; the former F is released first, since the new one takes as much memory."""
+    state.F = state.start
+    release_free_memory()
+    state.last_start = None if solver.converges else state.start
+    solution = solver.solve(objective, state.start)
+    state.last_steps = solution.steps
+    return solution
+
+
+def train_encoder(
+    problem: Problem, state: State, pseudo_labels: PseudoLabels, schedule: Schedule, readout: Readout
+) -> Training:
+    """n_epochs on the labelled nodes (weight 1) and on pseudo labels; P, and where the next update of F starts."""
+    L = np.flatnonzero(problem.labelled)
+    nodes, weights = pseudo_labels.choose(readout, problem.labelled, schedule.seed + state.n_done)
+    targets = training_targets(problem, state, pseudo_labels, readout, nodes)
+    weights = np.concatenate([np.ones(len(L)), weights])
+    # P and the last start are released during training; not an empty slice, which would keep all of P
+    state.last_start = state.last_steps = None
+    state.P = np.empty((0, targets.shape[1]), dtype=state.P.dtype)
+    release_free_memory()
+    loss = state.learner.train(problem.rows[np.concatenate([L, nodes])], targets, weights, schedule.n_epochs)
+    state.P = state.learner.predict(problem.rows).astype(problem.dtype, copy=False)
+    state.start = pseudo_labels.next_start(state.F)
+    return Training(loss, len(nodes))
+
+
+def training_targets(
+    problem: Problem, state: State, pseudo_labels: PseudoLabels, readout: Readout, nodes: Array
+) -> Array:
+    """Target distributions of the labelled nodes, then of the pseudo-labelled `nodes`."""
+    L = np.flatnonzero(problem.labelled)
+    of_labelled, of_pseudo = (
+        pseudo_labels.soften(F if readout.factors is None else F * readout.factors)
+        for F in (state.F[L], state.F[nodes])
+    )
+    targets = allocate((len(L) + len(nodes), of_labelled.shape[1]), of_labelled.dtype)
+    return np.concatenate([pseudo_labels.labelled_targets(of_labelled, problem.Y), of_pseudo], out=targets)
+
+
+def validate(problem: Problem, state: State) -> float | None:
+    """Accuracy on the validation labels, and the best F by it; nothing else depends on these labels."""
+    if problem.validation is None:
+        return None
+    nodes, classes = problem.validation
+    predicted = state.F.argmax(axis=1)
+    counts = np.bincount(predicted, minlength=state.F.shape[1])
+    weights = validation_weights(classes, predicted[nodes], counts)
+    accuracy = float(np.average(predicted[nodes] == classes, weights=weights))
+    if state.best is None or accuracy > state.best.accuracy:
+        learner = deepcopy(state.learner)
+        state.best = Best(
+            state.n_done, accuracy, state.F, state.P, learner, state.last_start, state.last_steps
+        )
+    return accuracy
+
+
+def record(n_done: int, update: Update, training: Training, seconds: float) -> Round:
+    """The entry of the trace."""
+    return Round(
+        round=n_done,
+        objective=sum(update.parts.values()),
+        features=update.parts.get("features", 0.0),
+        graph=update.parts.get("graph", 0.0),
+        labels=update.parts.get("labels", 0.0),
+        residual=update.residual,
+        error_bound=update.error_bound,
+        n_products=update.n_products,
+        kernel=update.kernel,
+        changed=update.changed,
+        n_selected=training.n_selected,
+        loss=training.loss,
+        validation=update.validation,
         seconds=seconds,
     )
 
 
-def conclude(state: State, reason: str, settled: bool) -> Outcome:
-    """Pick the round to keep and word the end."""
-    if not settled:
-        last = state.trace[-1].changed
-        moving = f" while {last:.2%} of the nodes still changed their label. Raise n_rounds to go on"
-        reason += moving if last > 0.01 else f"; {last:.2%} of the nodes changed their label in the last one"
+def conclude(state: State, schedule: Schedule) -> Outcome:
+    """The round to keep, and the reason of the end in words."""
+    changed = state.trace[-1].changed
+    if schedule.converged(state.n_done, changed):
+        reason = f"Stopped after {state.n_done} rounds: {changed:.2%} of the nodes changed their label"
+    elif changed > 0.01:
+        reason = (
+            f"Reached n_rounds={schedule.n_rounds} while {changed:.2%} of the nodes still changed their label. "
+            "Raise n_rounds to go on"
+        )
+    else:
+        reason = f"Reached n_rounds={schedule.n_rounds}; {changed:.2%} of the nodes changed their label in the last one"
     best = state.best
     if best is None:
-        return Outcome(state.F, state.P, state.learner, state.trace, reason + ".", state.began)
+        reason += "."
+        return Outcome(
+            state.F, state.P, state.learner, state.trace, reason, state.last_start, state.last_steps
+        )
     reason += f". Kept round {best.round}, the best on the validation labels ({best.accuracy:.2%})."
-    return Outcome(best.F, best.P, best.learner, state.trace, reason, best.began)
+    return Outcome(best.F, best.P, best.learner, state.trace, reason, best.start, best.steps)
 
 
 def as_dicts(trace: list[Round]) -> list[dict[str, Any]]:

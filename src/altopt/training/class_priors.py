@@ -1,12 +1,12 @@
-"""How many nodes each class has, by F itself, and factors under which as many are given to it.
+"""Class priors of the whole graph, estimated from F, and column factors of F under which its labels follow them.
 
-A class whose features are wide or whose region is badly labelled gets too many nodes or too few. Read as probabilities
-F says how many there should be: expectation and maximisation over the shares of classes, held back towards the sizes
-that F's largest entries give. Labels do not tell: they are often balanced by design.
+A class with wide features or a badly labelled region gets too many nodes or too few. Rows of F read as probabilities
+say how many there should be: EM over the class priors (label shift, Saerens et al., 2002), regularised towards the
+class shares of F's largest entries. The given labels cannot say it: they are often balanced by design.
 
-This is asked once, of the first F, whose encoder has learned from the given labels alone. A later F knows the sizes
-that its pseudo labels kept to; asked again it would take what it was told for evidence, and large classes would
-swallow small ones.
+The priors are estimated once, from the first F, whose encoder learned from the given labels alone. A later F follows
+the priors that its pseudo labels kept to; estimated again it would confirm itself, and large classes would swallow
+small ones.
 """
 
 import numpy as np
@@ -23,98 +23,124 @@ PRIOR = 0.5  # nodes added to each pair of classes where validation nodes tell t
 FEW_STEPS = 3  # towards these sizes: more follow the chance by which these nodes were drawn
 
 
-def trust_for(n_labels: int, n_classes: int) -> float:
-    """How much the sizes by the first F count against those of the largest entries now: with few labels little."""
+def prior_trust(n_labels: int, n_classes: int) -> float:
+    """Weight of the estimated priors against the shares of F's largest entries; small with few labels."""
     return float(min(1.0, n_labels / (MANY * n_classes)) ** 2)
 
 
-def likely_sizes(F: Array, temperature: float, of_labels: Array) -> Array:
-    """The share of the nodes that each class has, by an F made from labels that have the classes in these shares."""
-    told = those_that_tell(F)
-    if not len(told):
+def estimate_priors(F: Array, temperature: float, label_shares: Array) -> Array:
+    """Class priors of all nodes by an F fitted to labels with these class shares."""
+    S = informative_rows(F)
+    if not len(S):
         return np.full(F.shape[1], 1.0 / F.shape[1])
-    return likeliest_sizes(told, sharp_enough(told, temperature), STRENGTH, of_labels)
+    return em_priors(S, sharpened_temperature(S, temperature), STRENGTH, label_shares)
 
 
-def size_factors(F: Array, sizes: Array, trust: float) -> Array:
-    """For each class what to multiply its column of F by, so that it has its size, as far as that is trusted."""
-    told = those_that_tell(F)
-    if not len(told):
+def prior_factors(F: Array, priors: Array, trust: float) -> Array:
+    """Column factors of F under which classes have their prior share of the nodes, as far as priors are trusted."""
+    S = informative_rows(F)
+    if not len(S):
         return np.ones(F.shape[1], dtype=F.dtype)
-    wanted = trust * sizes + (1.0 - trust) * sizes_of(told)
-    return matched(told, wanted).astype(F.dtype)
+    target = trust * priors + (1.0 - trust) * predicted_shares(S)
+    return column_factors(S, target).astype(F.dtype)
 
 
-def those_that_tell(F: Array) -> Array:
-    """Shares of some rows, without those that know nothing."""
-    some = F if len(F) <= ENOUGH else F[np.linspace(0, len(F) - 1, ENOUGH).astype(np.int64)]
-    told = shares(some)
-    return np.asarray(told[told.max(axis=1) > 1.001 / F.shape[1]])
+def informative_rows(F: Array) -> Array:
+    """Shares of a sample of rows, without uniform ones."""
+    sample = F if len(F) <= ENOUGH else F[np.linspace(0, len(F) - 1, ENOUGH).astype(np.int64)]
+    S = shares(sample)
+    return np.asarray(S[S.max(axis=1) > 1.001 / F.shape[1]])
 
 
-def likeliest_sizes(told: Array, temperature: float, strength: float, of_labels: Array) -> Array:
-    """Shares of the classes under which rows read as softmax(told / temperature) are likeliest.
+def em_priors(S: Array, temperature: float, strength: float, label_shares: Array) -> Array:
+    """The class priors that maximise the likelihood of rows read as posteriors softmax(S / temperature).
 
-    Those probabilities count as made where classes have the shares that they have among the labels.
+    Those posteriors hold under the class shares of the labels, which are divided out first. `strength` is the weight
+    of the shares of largest entries, against 1 for all rows together.
     """
-    S = softmax(told, temperature) / np.maximum(of_labels, 1e-6)
-    sizes = first = sizes_of(told)
+    likelihood = softmax(S, temperature) / np.maximum(label_shares, 1e-6)
+    priors = first = predicted_shares(S)
     for _ in range(N_UPDATES):
-        given = S * np.maximum(sizes, 1e-6)
-        sizes = np.mean(given / given.sum(axis=1, keepdims=True), axis=0)
-        sizes = (sizes + strength * first) / (1 + strength)
-    return np.asarray(sizes)
+        posterior = likelihood * np.maximum(priors, 1e-6)
+        priors = np.mean(posterior / posterior.sum(axis=1, keepdims=True), axis=0)
+        priors = (priors + strength * first) / (1 + strength)
+    return np.asarray(priors)
 
 
-def sharp_enough(told: Array, temperature: float) -> float:
-    """The temperature, or a lower one under which rows are SURE on average.
+def sharpened_temperature(S: Array, temperature: float) -> float:
+    """The temperature, or a lower one at which the mean confidence of softmax(S / T) is SURE.
 
-    Of rows that tell little the likeliest sizes are extreme, one class with nearly all. Sharper rows keep to the sizes
-    of their largest entries.
+    From vague rows EM finds extreme priors, one class with nearly all nodes. Sharper rows keep close to the shares of
+    their largest entries.
     """
 
-    def sure(T: float) -> bool:
-        return bool(softmax(told, T).max(axis=1).mean() >= SURE)
+    def confident(T: float) -> bool:
+        return bool(softmax(S, T).max(axis=1).mean() >= SURE)
 
-    if sure(temperature):
+    if confident(temperature):
         return temperature
     low, high = temperature / 100, temperature
     for _ in range(N_HALVINGS):
         middle = float(np.sqrt(low * high))
-        low, high = (middle, high) if sure(middle) else (low, middle)
+        low, high = (middle, high) if confident(middle) else (low, middle)
     return low
 
 
-def matched(told: Array, sizes: Array) -> Array:
-    """Factors of the columns under which largest entries fall on the classes in these shares, as nearly as may be.
+def column_factors(S: Array, target: Array) -> Array:
+    """Factors of the columns of S under which its largest entries fall on the classes in the target shares.
 
-    Each class's step grows while it goes one way and halves when it turns.
+    Each class's step grows while its direction stays and halves when it turns. Factors are bounded by MOST.
     """
-    log_w, way, step = np.zeros(len(sizes)), np.zeros(len(sizes)), np.full(len(sizes), 0.1)
+    log_w, direction, step = np.zeros(len(target)), np.zeros(len(target)), np.full(len(target), 0.1)
     for _ in range(N_MATCHES):
-        gap = sizes - sizes_of(told * np.exp(log_w))
-        step *= np.where(gap * way < 0, 0.5, 1.2)
-        way = np.where(np.abs(gap) * len(told) < 1, 0.0, np.sign(gap))
-        log_w += step * way
+        gap = target - predicted_shares(S * np.exp(log_w))
+        step *= np.where(gap * direction < 0, 0.5, 1.2)
+        direction = np.where(np.abs(gap) * len(S) < 1, 0.0, np.sign(gap))
+        log_w += step * direction
         log_w = np.clip(log_w - log_w.mean(), -np.log(MOST), np.log(MOST))
     return np.exp(log_w)
 
 
-def sizes_behind(codes: Array, said: Array, told: Array) -> Array:
-    """Class sizes from nodes drawn by class: of classes `codes`, `said` to be so, while all nodes are `told` so often.
+def validation_weights(classes: Array, predicted: Array, counts: Array) -> Array | None:
+    """Weights of the validation nodes, of true `classes` and `predicted` ones; `counts` of all nodes' predictions.
 
-    Not how often classes are told: who calls everything by one class would be right in all that counts. A few steps
-    of expectation and maximisation over who is told what, from even sizes, so that what cannot be known stays even.
+    If every class has equally many, the set was stratified by design, and nodes are reweighted to the estimated class
+    priors; otherwise None (all weigh the same).
     """
-    C = np.full((len(told), len(told)), PRIOR)
-    np.add.at(C, (codes, said), 1.0)
+    per_class = np.bincount(classes, minlength=len(counts))
+    if per_class.min() < per_class.max():
+        return None
+    return class_weights(classes, priors_from_confusion(classes, predicted, counts))
+
+
+def priors_from_confusion(classes: Array, predicted: Array, counts: Array) -> Array:
+    """Class priors of the whole graph, estimated from validation nodes that were sampled equally per class.
+
+    EM for label shift (Saerens et al., 2002): `classes` are their true classes, `predicted` their predictions,
+    `counts` how often each class is predicted on all nodes. Using `counts` directly would reward a model that predicts
+    one class for everything. A few steps from uniform priors, so that what the data cannot tell stays uniform.
+    """
+    C = np.full((len(counts), len(counts)), PRIOR)
+    np.add.at(C, (classes, predicted), 1.0)
     C /= C.sum(axis=1, keepdims=True)
-    sizes = np.full(len(told), 1.0 / len(told))
+    priors = np.full(len(counts), 1.0 / len(counts))
     for _ in range(FEW_STEPS):
-        sizes *= C @ (told / told.sum() / (sizes @ C))
-    return np.asarray(sizes)
+        priors *= C @ (counts / counts.sum() / (priors @ C))
+    return np.asarray(priors)
 
 
-def sizes_of(rows: Array) -> Array:
+def class_weights(codes: Array, priors: Array) -> Array:
+    """A weight for each node, so that classes weigh as their priors; the mean is 1.
+
+    >>> class_weights(np.array([0, 0, 1, 1]), np.array([0.75, 0.25])).tolist()
+    [1.5, 1.5, 0.5, 0.5]
+    """
+    counts = np.bincount(codes, minlength=len(priors)).astype(float)
+    share = np.where(counts > 0, priors, 0.0)
+    weights = (share / np.maximum(share.sum(), 1e-12) / np.maximum(counts, 1.0))[codes]
+    return np.asarray(weights * len(codes))
+
+
+def predicted_shares(S: Array) -> Array:
     """The share of rows whose largest entry is in each column."""
-    return np.bincount(rows.argmax(axis=1), minlength=rows.shape[1]) / len(rows)
+    return np.bincount(S.argmax(axis=1), minlength=S.shape[1]) / len(S)

@@ -7,17 +7,17 @@ import numpy as np
 
 from altopt.arrays import Array, row_blocks
 from altopt.operator.kernels.dispatch import soften, surest_per_class
-from altopt.training.class_priors import likely_sizes, size_factors
+from altopt.training.class_priors import estimate_priors, prior_factors
 
 
-class Reading(NamedTuple):
+class Readout(NamedTuple):
     """What F says of each node, without its whole distribution: how sure, and which class."""
 
     w: Array  # certainty, 1 - H(S_i) / log c
     label: Array  # the class of the largest entry
     n_classes: int
     factors: Array | None = None  # of the classes, which F's columns were multiplied by before
-    sizes: Array | None = None  # of the classes, which the factors keep to
+    priors: Array | None = None  # of the classes, which the factors keep to
 
 
 @runtime_checkable
@@ -27,21 +27,21 @@ class PseudoLabels(Protocol):
     def soften(self, F: Array) -> Array:
         """S: F as distributions over the classes, each row by itself."""
 
-    def read(self, F: Array, sizes: Array | None = None) -> Reading:
-        """Certainty and class of each row of S, which is not kept; `sizes` are those of the reading before."""
+    def read(self, F: Array, priors: Array | None = None) -> Readout:
+        """Certainty and class of each row of S, which is not kept; `priors` are those of the reading before."""
 
-    def choose(self, reading: Reading, labelled: Array, seed: int) -> tuple[Array, Array]:
+    def choose(self, reading: Readout, labelled: Array, seed: int) -> tuple[Array, Array]:
         """Unlabelled nodes to train on, and a weight for each."""
 
     def labelled_targets(self, S: Array, Y: Array) -> Array:
         """What the encoder should learn on labelled nodes, given their rows of S and Y."""
 
-    def carry(self, F: Array) -> Array:
+    def next_start(self, F: Array) -> Array:
         """Where the next update of F starts."""
 
 
 @dataclass(frozen=True)
-class SurestPerClass:
+class TopPerClass:
     """The paper's rule: S = softmax(F / temperature), the n_pseudo surest nodes of each class, weight w_i.
 
     A class with fewer candidates gives what it has: nothing is padded from another class, and labelled nodes
@@ -55,11 +55,11 @@ class SurestPerClass:
     def soften(self, F: Array) -> Array:
         return soften(F, self.temperature, of_shares=False).S
 
-    def read(self, F: Array, sizes: Array | None = None) -> Reading:
+    def read(self, F: Array, priors: Array | None = None) -> Readout:
         found = soften(F, self.temperature, of_shares=False, keep=False)
-        return Reading(found.w, found.label, F.shape[1])
+        return Readout(found.w, found.label, F.shape[1])
 
-    def choose(self, reading: Reading, labelled: Array, seed: int) -> tuple[Array, Array]:
+    def choose(self, reading: Readout, labelled: Array, seed: int) -> tuple[Array, Array]:
         w, label = reading.w, reading.label
         allowed = ~labelled & (w >= self.min_confidence)
         nodes = surest_per_class(w, label, allowed, reading.n_classes, self.n_pseudo)
@@ -68,12 +68,12 @@ class SurestPerClass:
     def labelled_targets(self, S: Array, Y: Array) -> Array:
         return S
 
-    def carry(self, F: Array) -> Array:
+    def next_start(self, F: Array) -> Array:
         return self.soften(F)
 
 
 @dataclass(frozen=True)
-class EveryoneWeighted:
+class ClassBalanced:
     """All unlabelled nodes, weight w_i^2, each class with the same total, the sum at most `times_labelled` labels'.
 
     S = softmax(shares of F / temperature). Above `limit` unlabelled nodes a seeded sample serves: what the
@@ -87,27 +87,29 @@ class EveryoneWeighted:
     min_confidence: float = 0.0
     times_labelled: float = 5.0
     limit: int = 6000
-    trust: float | None = None  # in the sizes of classes by the first F; None: F is taken as it is
-    of_labels: tuple[float, ...] = ()  # the classes' shares of the given labels; alike where not said
+    trust: float | None = None  # in the priors of classes by the first F; None: F is taken as it is
+    label_shares: tuple[float, ...] = ()  # the classes' shares of the given labels; alike where not said
 
     def soften(self, F: Array) -> Array:
         return soften(F, self.temperature, of_shares=True).S
 
-    def read(self, F: Array, sizes: Array | None = None) -> Reading:
+    def read(self, F: Array, priors: Array | None = None) -> Readout:
         if self.trust is None:
             found = soften(F, self.temperature, of_shares=True, keep=False)
-            return Reading(found.w, found.label, F.shape[1])
-        if sizes is None:
+            return Readout(found.w, found.label, F.shape[1])
+        if priors is None:
             alike = np.full(F.shape[1], 1.0 / F.shape[1])
-            sizes = likely_sizes(F, self.temperature, np.array(self.of_labels) if self.of_labels else alike)
-        factors = size_factors(F, sizes, self.trust)
+            priors = estimate_priors(
+                F, self.temperature, np.array(self.label_shares) if self.label_shares else alike
+            )
+        factors = prior_factors(F, priors, self.trust)
         w, label = np.empty(len(F)), np.empty(len(F), dtype=np.int32)
         for rows in row_blocks(len(F)):
             found = soften(F[rows] * factors, self.temperature, of_shares=True, keep=False)
             w[rows], label[rows] = found.w, found.label
-        return Reading(w, label, F.shape[1], factors, sizes)
+        return Readout(w, label, F.shape[1], factors, priors)
 
-    def choose(self, reading: Reading, labelled: Array, seed: int) -> tuple[Array, Array]:
+    def choose(self, reading: Readout, labelled: Array, seed: int) -> tuple[Array, Array]:
         nodes = np.flatnonzero(~labelled)
         if len(nodes) > self.limit:
             nodes = np.sort(np.random.default_rng(seed).choice(nodes, self.limit, replace=False))
@@ -122,12 +124,12 @@ class EveryoneWeighted:
     def labelled_targets(self, S: Array, Y: Array) -> Array:
         return Y
 
-    def carry(self, F: Array) -> Array:
+    def next_start(self, F: Array) -> Array:
         return F
 
 
 @dataclass(frozen=True)
-class CertainEnough:
+class ConfidenceThreshold:
     """ALT-OPT-N's rule: S = softmax(F), every node whose certainty w_i passes min_confidence, weight w_i."""
 
     min_confidence: float = 0.0
@@ -135,18 +137,18 @@ class CertainEnough:
     def soften(self, F: Array) -> Array:
         return soften(F, 1.0, of_shares=False).S
 
-    def read(self, F: Array, sizes: Array | None = None) -> Reading:
+    def read(self, F: Array, priors: Array | None = None) -> Readout:
         found = soften(F, 1.0, of_shares=False, keep=False)
-        return Reading(found.w, found.label, F.shape[1])
+        return Readout(found.w, found.label, F.shape[1])
 
-    def choose(self, reading: Reading, labelled: Array, seed: int) -> tuple[Array, Array]:
+    def choose(self, reading: Readout, labelled: Array, seed: int) -> tuple[Array, Array]:
         nodes = np.flatnonzero(~labelled & (reading.w > self.min_confidence))
         return nodes, reading.w[nodes]
 
     def labelled_targets(self, S: Array, Y: Array) -> Array:
         return S
 
-    def carry(self, F: Array) -> Array:
+    def next_start(self, F: Array) -> Array:
         return F
 
 
@@ -159,14 +161,14 @@ class NoPseudoLabels:
     def soften(self, F: Array) -> Array:
         return self.rule.soften(F)
 
-    def read(self, F: Array, sizes: Array | None = None) -> Reading:
-        return self.rule.read(F, sizes)
+    def read(self, F: Array, priors: Array | None = None) -> Readout:
+        return self.rule.read(F, priors)
 
-    def choose(self, reading: Reading, labelled: Array, seed: int) -> tuple[Array, Array]:
+    def choose(self, reading: Readout, labelled: Array, seed: int) -> tuple[Array, Array]:
         return np.empty(0, dtype=np.int64), np.empty(0)
 
     def labelled_targets(self, S: Array, Y: Array) -> Array:
         return Y
 
-    def carry(self, F: Array) -> Array:
-        return self.rule.carry(F)
+    def next_start(self, F: Array) -> Array:
+        return self.rule.next_start(F)

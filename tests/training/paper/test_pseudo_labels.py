@@ -9,19 +9,19 @@ from numpy.testing import assert_allclose, assert_array_equal
 from altopt.arrays import certainty, shares, softmax
 from altopt.operator.kernels.dispatch import surest_per_class
 from altopt.training.pseudo_labels import (
-    CertainEnough,
-    EveryoneWeighted,
+    ClassBalanced,
+    ConfidenceThreshold,
     NoPseudoLabels,
     PseudoLabels,
-    SurestPerClass,
+    TopPerClass,
 )
 
 RULES = [
-    SurestPerClass(5, 0.1),
-    EveryoneWeighted(0.2),
-    EveryoneWeighted(0.2, limit=20),
-    CertainEnough(),
-    NoPseudoLabels(SurestPerClass()),
+    TopPerClass(5, 0.1),
+    ClassBalanced(0.2),
+    ClassBalanced(0.2, limit=20),
+    ConfidenceThreshold(),
+    NoPseudoLabels(TopPerClass()),
 ]
 
 
@@ -102,7 +102,7 @@ def test_rules_choose_unlabelled_nodes_with_positive_weight(rule):
 
 
 def test_everyone_weighted_balances_classes_and_caps_the_total():
-    rule, F = EveryoneWeighted(0.05, times_labelled=2.0), scores(n=500)
+    rule, F = ClassBalanced(0.05, times_labelled=2.0), scores(n=500)
     labelled = np.arange(500) < 10
     S = rule.soften(F)
     nodes, weights = rule.choose(rule.read(F), labelled, seed=0)
@@ -113,7 +113,7 @@ def test_everyone_weighted_balances_classes_and_caps_the_total():
 
 def test_min_confidence_keeps_the_unsure_out():
     F = 3 * scores()
-    for rule in (SurestPerClass(50, 1.0, 0.2), EveryoneWeighted(0.15, 0.2), CertainEnough(0.2)):
+    for rule in (TopPerClass(50, 1.0, 0.2), ClassBalanced(0.15, 0.2), ConfidenceThreshold(0.2)):
         reading = rule.read(F)
         nodes, _ = rule.choose(reading, np.zeros(60, dtype=bool), seed=0)
         assert 0 < len(nodes) < 60

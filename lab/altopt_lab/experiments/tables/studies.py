@@ -7,7 +7,7 @@ import numpy as np
 
 from altopt.arrays import Array
 from altopt.datasets.splits import hide
-from altopt.training.pseudo_labels import Reading
+from altopt.training.pseudo_labels import Readout
 from altopt_lab.baselines import LP
 from altopt_lab.experiments import published
 from altopt_lab.experiments.config import SEARCH_SPACE, form
@@ -169,7 +169,7 @@ class SurestNodes:
         found = {"ALT-OPT": right_at(reading, y, known)}
         S = spread.label_distributions_
         entropy = -np.sum(S * np.log(np.maximum(S, 1e-12)), axis=1) / np.log(S.shape[1])
-        found["LP"] = right_at(Reading(1 - entropy, S.argmax(axis=1), S.shape[1]), y, known)
+        found["LP"] = right_at(Readout(1 - entropy, S.argmax(axis=1), S.shape[1]), y, known)
         line = {"key": self.key, "dataset": self.cell.dataset, "rate": self.cell.rate, "right": found}
         return (
             line
@@ -178,7 +178,7 @@ class SurestNodes:
         )
 
 
-def right_at(reading: Reading, y: Array, known: Array) -> list[float]:
+def right_at(reading: Readout, y: Array, known: Array) -> list[float]:
     """Share of right labels among the K surest unlabelled nodes of each class, for each K."""
     free = np.flatnonzero(known < 0)
     order = free[np.argsort(-reading.w[free], kind="stable")]
