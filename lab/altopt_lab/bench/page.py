@@ -51,8 +51,8 @@ def page(records: list[dict[str, Any]]) -> str:
 
 def goals(records: list[dict[str, Any]]) -> str:
     lines = [
-        "## What was to be reached\n",
-        "| goal | size | asked | measured | |",
+        "## Targets\n",
+        "| target | size | bound | measured | |",
         "|---|---|--:|--:|---|",
     ]
     for verdict in judge(records):

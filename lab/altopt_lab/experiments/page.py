@@ -24,7 +24,7 @@ per class and, where the files say "by share", at 30 % of the nodes, from the se
 For ALT-OPT that space also holds what the paper leaves open (a linear encoder beside the MLP, the leading directions
 of the diffused features as its input, hops beside them where settings name `inputs`, the mean of five MLPs where they
 name `n_members`); settings under which a fit takes more than a few seconds were left out. They are files in
-`src/altopt/experiments/settings`; every trial is in `results/tuning.jsonl`. In a run validation labels keep the best
+`lab/altopt_lab/experiments/settings`; every trial is in `results/tuning.jsonl`. In a run validation labels keep the best
 round or epoch and nothing else. `AltOpt()` is the library's default: no validation label, nothing tuned. Runs that
 differ only by their seed come out alike where ALT-OPT's encoder is linear: nothing in it is drawn at random. `not run`
 means that there was no time for it yet, unless a note says otherwise; the command under the heading runs it.

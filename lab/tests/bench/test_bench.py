@@ -11,29 +11,29 @@ import scipy.sparse as sp
 from altopt.arrays import one_hot
 from altopt.cli.main import run
 from altopt_lab.bench import (
-    child,
-    clock,
     encoder,
     fit,
-    goals,
+    formatting,
+    graphs,
     growth,
     machine,
     memory,
-    peers,
+    optional,
     propagate,
     registry,
-    sizes,
     solve,
+    targets,
     tasks,
+    timing,
     update,
-    words,
+    worker,
 )
 from altopt_lab.bench.page import page
 from altopt_lab.bench.report import times_table
 from altopt_lab.bench.timing import Contestant, Timing, Unavailable, race
 
 TINY = replace(
-    sizes.SIZES["cora"], name="cora", n_nodes=300, n_edges=900, n_classes=3, n_features=40, per_class=5
+    graphs.SIZES["cora"], name="cora", n_nodes=300, n_edges=900, n_classes=3, n_features=40, per_class=5
 )
 
 
@@ -42,16 +42,16 @@ def small_and_quick(monkeypatch, tmp_path):
     """Sizes of a few hundred nodes, in a cache of their own, on a machine that is measured in no time."""
     monkeypatch.setenv("ALTOPT_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("ALTOPT_DATA", raising=False)
-    monkeypatch.setitem(sizes.SIZES, "cora", TINY)
+    monkeypatch.setitem(graphs.SIZES, "cora", TINY)
     monkeypatch.setattr(machine, "TRIAD_LENGTH", 1000)
     monkeypatch.setattr(machine, "SGEMM_SIZE", 16)
-    monkeypatch.setattr(clock, "SAMPLE", 0.0)
-    monkeypatch.setattr(clock, "PAUSE", 0.0)
+    monkeypatch.setattr(timing, "SAMPLE", 0.0)
+    monkeypatch.setattr(timing, "PAUSE", 0.0)
 
 
 @pytest.fixture
 def case():
-    return sizes.load(TINY)
+    return graphs.load(TINY)
 
 
 def hush(line: str) -> None:
@@ -114,9 +114,9 @@ def test_ratios_are_best_over_best():
 
 
 def test_a_part_of_the_work_is_scaled_up(monkeypatch):
-    monkeypatch.setattr(clock, "sample", lambda job, count: (3.0, 2.0))
-    [timing] = race([Contestant("some steps", lambda: lambda: None, share=0.25)], 1, 100.0)
-    assert (timing.walls, timing.cpus) == ([12.0], [8.0])
+    monkeypatch.setattr(timing, "sample", lambda job, count: (3.0, 2.0))
+    [scaled] = race([Contestant("some steps", lambda: lambda: None, share=0.25)], 1, 100.0)
+    assert (scaled.walls, scaled.cpus) == ([12.0], [8.0])
 
 
 # the graphs
@@ -128,10 +128,10 @@ def test_a_size_is_what_it_says_and_generated_once(case):
     assert (A != A.T).nnz == 0
     assert A.diagonal().sum() == 0
     assert A.has_sorted_indices
-    [folder] = sizes.cache_folder().iterdir()
-    assert folder.name == f"cora-seed0-v{sizes.VERSION}"
+    [folder] = graphs.cache_folder().iterdir()
+    assert folder.name == f"cora-seed0-v{graphs.VERSION}"
     before = {path: path.stat().st_mtime_ns for path in folder.iterdir()}
-    again = sizes.load(TINY)
+    again = graphs.load(TINY)
     assert before == {path: path.stat().st_mtime_ns for path in folder.iterdir()}
     np.testing.assert_array_equal(again.indices, case.indices)
     assert (again.X != case.X).nnz == 0
@@ -141,15 +141,15 @@ def test_a_broken_off_generation_leaves_nothing(monkeypatch):
     def full(*_):
         raise OSError("disk full")
 
-    monkeypatch.setattr(sizes.np, "save", full)
+    monkeypatch.setattr(graphs.np, "save", full)
     with pytest.raises(OSError, match="disk full"):
-        sizes.load(TINY)
-    assert list(sizes.cache_folder().iterdir()) == []
+        graphs.load(TINY)
+    assert list(graphs.cache_folder().iterdir()) == []
 
 
 def test_grown_graphs_keep_their_degrees():
-    four = sizes.find("arxiv-4x")
-    arxiv = sizes.SIZES["arxiv"]
+    four = graphs.find("arxiv-4x")
+    arxiv = graphs.SIZES["arxiv"]
     assert four.n_nodes == 4 * arxiv.growth_base
     assert four.n_edges / four.n_nodes == pytest.approx(arxiv.n_edges / arxiv.n_nodes, rel=1e-3)
 
@@ -163,9 +163,9 @@ def test_every_installed_peer_is_in_the_table_of_steps(case):
     names = who(table)
     assert names[:5] == [machine.TRIAD, *propagate.OURS]
     assert {"torch CSR, int32", "torch CSR, int64", "scipy CSR"} <= set(names)
-    assert ("MKL" in names) == (peers.find(peers.MKL) is not None)
-    assert any(name.startswith("PyG APPNP") for name in names) == (peers.find(peers.GEOMETRIC) is not None)
-    assert report.not_installed == peers.missing(peers.MKL, peers.GEOMETRIC)
+    assert ("MKL" in names) == (optional.find(optional.MKL) is not None)
+    assert any(name.startswith("PyG APPNP") for name in names) == (optional.find(optional.GEOMETRIC) is not None)
+    assert report.not_installed == optional.missing(optional.MKL, optional.GEOMETRIC)
     measured = {row["who"]: row["best"] for row in table.rows}
     assert all(measured[name] for name in names if not name.startswith("altopt")), table.rows
     best = min(measured[name] for name in propagate.PRODUCTS if name in measured)
@@ -183,7 +183,7 @@ def test_everyone_computes_the_same_product(case):
 
 
 def test_missing_peers_are_named_and_nothing_fails(case, monkeypatch, capsys):
-    for module in peers.MODULES.values():
+    for module in optional.MODULES.values():
         monkeypatch.setitem(sys.modules, module, None)
     assert run(["bench", "propagate", "--size", "cora", "--repeats", "1", "--quiet"]) == 0
     said = capsys.readouterr().out
@@ -242,7 +242,7 @@ def made_up(task: str, **arguments) -> dict:
 
 
 def test_the_fit_report(case, monkeypatch):
-    monkeypatch.setattr(child, "run", made_up)
+    monkeypatch.setattr(worker, "run", made_up)
     report = fit.run(case, 1, hush)
     epochs, five = report.tables
     assert fit.OURS in who(epochs)
@@ -257,16 +257,16 @@ def test_the_fit_report(case, monkeypatch):
 
 
 def test_the_memory_report(case, monkeypatch):
-    monkeypatch.setattr(child, "run", made_up)
+    monkeypatch.setattr(worker, "run", made_up)
     report = memory.run(case, 1, hush)
     assert report.measures["n_steps"] == pytest.approx(1.5)
     assert report.measures["default_gb"] == pytest.approx(1.5)
 
 
 def test_the_growth_report(case, monkeypatch):
-    monkeypatch.setattr(child, "run", made_up)
-    monkeypatch.setitem(sizes.SIZES, "cora", replace(TINY, growth_base=300))
-    report = growth.run(replace(case, size=sizes.SIZES["cora"]), 1, hush)
+    monkeypatch.setattr(worker, "run", made_up)
+    monkeypatch.setitem(graphs.SIZES, "cora", replace(TINY, growth_base=300))
+    report = growth.run(replace(case, size=graphs.SIZES["cora"]), 1, hush)
     [table] = report.tables
     assert [row["per_node_memory"] for row in table.rows] == pytest.approx([1, 1, 1, 1])
     assert [row["per_node_time"] for row in table.rows] == pytest.approx([1, 2**0.1, 4**0.1, 8**0.1])
@@ -287,10 +287,10 @@ def test_the_update_report(case):
 
 def test_a_task_in_its_own_process_reports_its_own_memory():
     ballast = np.ones(40_000_000)  # this process's size must not show in the child's
-    found = child.run("nothing")
-    assert 0 < found["peak_gb"] < child.resident_gb() - ballast.nbytes / 2e9
+    found = worker.run("nothing")
+    assert 0 < found["peak_gb"] < worker.resident_gb() - ballast.nbytes / 2e9
     with pytest.raises(RuntimeError, match="no_such_task did not finish: AttributeError"):
-        child.run("no_such_task")
+        worker.run("no_such_task")
 
 
 def test_tasks_measure_what_they_do(case, tmp_path):
@@ -302,7 +302,7 @@ def test_tasks_measure_what_they_do(case, tmp_path):
     assert len(list(tmp_path.glob("*-X.npy"))) == 6  # a warm-up and five rounds
     assert tasks.encoder_alone("cora", str(tmp_path))["seconds"] > 0
     assert tasks.encoder_eager("cora", str(tmp_path))["peak_gb"] > 0
-    if peers.find(peers.GEOMETRIC):
+    if optional.find(optional.GEOMETRIC):
         assert tasks.appnp_epoch("cora", "CSR", 2)["seconds"] > 0
 
 
@@ -330,18 +330,18 @@ def record(bench: str, size: str, **measures: float) -> dict:
 
 def test_goals_are_met_at_the_bound_and_not_beyond_it():
     def outcome(value):
-        verdicts = goals.judge([record("propagate", "arxiv", step_float32=value)])
+        verdicts = targets.judge([record("propagate", "arxiv", step_float32=value)])
         [verdict] = [v for v in verdicts if (v.goal.size, v.goal.measure) == ("arxiv", "step_float32")]
         return verdict.outcome()
 
     assert [outcome(value) for value in (3.49, 3.5, 9.0)] == ["not met", "met", "met"]
-    [most] = [v for v in goals.judge([record("growth", "arxiv", time=1.2)]) if v.goal.measure == "time"]
+    [most] = [v for v in targets.judge([record("growth", "arxiv", time=1.2)]) if v.goal.measure == "time"]
     assert most.outcome() == "not met"
-    assert {verdict.outcome() for verdict in goals.judge([])} == {"not measured"}
+    assert {verdict.outcome() for verdict in targets.judge([])} == {"not measured"}
 
 
 def test_every_goal_names_a_benchmark_and_a_size():
-    assert all(goal.bench in registry.BENCHES and goal.size in sizes.SIZES for goal in goals.GOALS)
+    assert all(goal.bench in registry.BENCHES and goal.size in graphs.SIZES for goal in targets.GOALS)
 
 
 def test_the_page_shows_the_last_record_of_each():
@@ -374,7 +374,7 @@ def test_the_page_shows_the_last_record_of_each():
     ],
 )
 def test_durations_have_three_digits(seconds, said):
-    assert words.duration(seconds) == said
+    assert formatting.duration(seconds) == said
 
 
 # the command
