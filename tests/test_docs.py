@@ -47,7 +47,7 @@ def test_links_between_pages_lead_somewhere():
 
 def test_the_results_page_is_what_the_records_say():
     from altopt_lab.experiments.page import page
-    from altopt_lab.experiments.records import read_records
+    from altopt_lab.records import read_records
 
     records = read_records(ROOT / "results" / "runs.jsonl")
     assert records
@@ -72,8 +72,8 @@ def test_no_benchmark_is_favoured_inside_the_package():
 
 
 def test_the_page_on_suggestions_is_what_the_records_say():
-    from altopt_lab.experiments.records import read_records
     from altopt_lab.experiments.suggest import page
+    from altopt_lab.records import read_records
 
     records = read_records(ROOT / "results" / "suggest.jsonl")
     assert (ROOT / "docs" / "suggest.md").read_text() == page(records)

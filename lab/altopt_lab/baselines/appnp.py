@@ -7,10 +7,10 @@ import torch
 
 from altopt.errors import InputError
 from altopt.operator.kernels.dropout import Masks
-from altopt_lab.baselines.baseline import ZERO_TO_ONE, Place, SearchSpace
+from altopt_lab.baselines.baseline import ZERO_TO_ONE, GraphData, SearchSpace
 from altopt_lab.baselines.geometric import layers
-from altopt_lab.baselines.perceptron import Perceptron
-from altopt_lab.baselines.surroundings import Seen, WholeGraph, whole_graph
+from altopt_lab.baselines.graph_input import Batch, WholeGraph, whole_graph
+from altopt_lab.baselines.modules import Perceptron
 from altopt_lab.baselines.training import Network
 
 
@@ -33,18 +33,18 @@ class APPNP(Network):
         # roots, since ALT-OPT, which it is measured against, may choose them too
         return {**super().search_space(), "root": (False, True), "n_steps": steps, "restart": ZERO_TO_ONE}
 
-    def prepare(self, place: Place) -> WholeGraph:
-        return whole_graph(place, self.scale_rows)
+    def prepare(self, data: GraphData) -> WholeGraph:
+        return whole_graph(data, self.scale_rows)
 
     def network(self, n_features: int, n_classes: int, masks: Masks) -> torch.nn.Module:
         if self.propagation not in ("ours", "torch_geometric"):
             raise InputError(f"propagation is {self.propagation!r}, but must be 'ours' or 'torch_geometric'.")
         hidden = (self.hidden,) * (self.n_layers - 1)
         perceptron = Perceptron((n_features, *hidden, n_classes), self.dropout, masks)
-        return Propagated(perceptron, self)
+        return APPNPModule(perceptron, self)
 
 
-class Propagated(torch.nn.Module):
+class APPNPModule(torch.nn.Module):
     def __init__(self, perceptron: torch.nn.Module, settings: APPNP) -> None:
         super().__init__()
         self.perceptron, self.restart, self.n_steps = perceptron, settings.restart, settings.n_steps
@@ -52,8 +52,8 @@ class Propagated(torch.nn.Module):
         if settings.propagation == "torch_geometric":
             self.layer = layers().APPNP(K=self.n_steps, alpha=self.restart, cached=False, normalize=False)
 
-    def forward(self, seen: Seen) -> torch.Tensor:
-        H = self.perceptron(seen.X)
+    def forward(self, batch: Batch) -> torch.Tensor:
+        H = self.perceptron(batch.X)
         if self.layer is None:
-            return seen.chosen(seen.A.diffuse(H, self.restart, self.n_steps))
-        return seen.chosen(self.layer(H, *seen.A.edge_index()))
+            return batch.select(batch.A.diffuse(H, self.restart, self.n_steps))
+        return batch.select(self.layer(H, *batch.A.edge_index()))

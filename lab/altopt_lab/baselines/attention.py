@@ -14,7 +14,7 @@ from altopt_lab.baselines.products import product
 SLOPE = 0.2  # of the leaky ReLU below zero, GATConv's own
 
 
-class Pattern:
+class AttentionPattern:
     """Who attends to whom: node i to the columns of row i. Symmetric, and no row is empty: everyone sees itself."""
 
     def __init__(self, adjacency: Any) -> None:
@@ -29,7 +29,7 @@ class Pattern:
         self.offsets = torch.from_numpy(A.indptr.astype(np.int64))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # torch calls its sparse rows a beta
-            self.blank = torch.sparse_csr_tensor(
+            self.empty = torch.sparse_csr_tensor(
                 self.offsets, self.columns, torch.zeros(A.nnz), A.shape, check_invariants=False
             )
 
@@ -50,24 +50,24 @@ class Heads(NamedTuple):
     negative: torch.Tensor  # where the leaky ReLU was on its flat side
 
 
-def attend(layer: Any, H: torch.Tensor, pattern: Pattern, rate: float, masks: Masks) -> torch.Tensor:
+def attend(layer: Any, H: torch.Tensor, pattern: AttentionPattern, rate: float, masks: Masks) -> torch.Tensor:
     """out_i = sum_j a_ij H_j + bias for each head of a GATConv, a_i = softmax_j leaky(s_j + t_i), H its linear map."""
     H = H.view(len(H), layer.heads, layer.out_channels)
     s, t = (H * layer.att_src).sum(-1), (H * layer.att_dst).sum(-1)
     rate = rate if layer.training else 0.0
-    out: torch.Tensor = Attended.apply(H, s, t, pattern, rate, masks)  # type: ignore[no-untyped-call]
+    out: torch.Tensor = SparseAttention.apply(H, s, t, pattern, rate, masks)  # type: ignore[no-untyped-call]
     bias: torch.Tensor = layer.bias
     return out.flatten(1) + bias
 
 
-class Attended(torch.autograd.Function):
+class SparseAttention(torch.autograd.Function):
     @staticmethod
     def forward(
         ctx: Any,
         H: torch.Tensor,
         s: torch.Tensor,
         t: torch.Tensor,
-        pattern: Pattern,
+        pattern: AttentionPattern,
         rate: float,
         masks: Masks,
     ) -> torch.Tensor:
@@ -101,16 +101,16 @@ class Attended(torch.autograd.Function):
         return of_H, pattern.total(slope[pattern.flip]), pattern.total(slope), None, None, None
 
 
-def weighted(pattern: Pattern, weights: torch.Tensor, H: torch.Tensor) -> torch.Tensor:
+def weighted(pattern: AttentionPattern, weights: torch.Tensor, H: torch.Tensor) -> torch.Tensor:
     """sum_j w_ij H_j, head by head."""
     found = [product(pattern.matrix, w.contiguous(), H[:, k]) for k, w in enumerate(weights.unbind(1))]
     return torch.stack(found, dim=1)
 
 
-def agreement(pattern: Pattern, G: torch.Tensor, H: torch.Tensor) -> torch.Tensor:
+def agreement(pattern: AttentionPattern, G: torch.Tensor, H: torch.Tensor) -> torch.Tensor:
     """G_i . H_j on every entry (i, j), head by head."""
     found = [
-        torch.sparse.sampled_addmm(pattern.blank, G[:, k], H[:, k].T, beta=0.0).values()
+        torch.sparse.sampled_addmm(pattern.empty, G[:, k], H[:, k].T, beta=0.0).values()
         for k in range(H.shape[1])
     ]
     return torch.stack(found, dim=1)

@@ -13,12 +13,12 @@ from altopt.graph import Graph
 from altopt.graph.validation import UNKNOWN, as_column, known_labels, read_X, read_y, require_finite
 
 SearchSpace = dict[str, tuple[Any, ...]]
-Until = Callable[[Array], bool]
+EpochCallback = Callable[[Array], bool]
 
 ZERO_TO_ONE = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)  # the paper: "between 0 and 1: step size 0.1"
 
 
-class Place(NamedTuple):
+class GraphData(NamedTuple):
     """Nodes to label: their features, the graph they lie in, and what is known of their labels."""
 
     X: Any  # dense or CSR, one row per node
@@ -26,12 +26,12 @@ class Place(NamedTuple):
     codes: Array  # class numbers, -1 where unknown
 
 
-class Judges(NamedTuple):
+class ValidationSet(NamedTuple):
     """Validation nodes and their class numbers; -1 for a class that no training node has."""
 
     nodes: Array
     codes: Array
-    place: Place | None  # where they lie, if not where the training is
+    data: GraphData | None  # where they lie, if not where the training is
 
 
 @dataclass(kw_only=True, eq=False)
@@ -44,9 +44,9 @@ class Baseline(ABC):
     """
 
     method: ClassVar[str]  # its name in the paper
-    carries_over: ClassVar[bool] = True  # whether what it learned can be applied to another graph
-    stays_because: ClassVar[str] = ""  # else why not
-    reads_labels: ClassVar[bool] = False  # whether `apply` needs the labels known there
+    inductive: ClassVar[bool] = True  # whether what it learned can be applied to another graph
+    why_transductive: ClassVar[str] = ""  # else why not
+    needs_labels: ClassVar[bool] = False  # whether `apply` needs the labels known there
 
     def fit(
         self,
@@ -57,17 +57,17 @@ class Baseline(ABC):
         *,
         validation_in: tuple[Any, Any] | None = None,
         seed: int = 0,
-        until: Until | None = None,
+        on_epoch: EpochCallback | None = None,
     ) -> Self:
-        """`y` holds -1 where unknown; `until` is shown every epoch's labels and ends the training by saying True.
+        """`y` holds -1 where unknown; `on_epoch` is shown every epoch's labels and ends the training by saying True.
 
         Validation nodes are nodes of this graph, or of the one with the features in `validation_in=(X, graph)`: in
         the inductive protocol the whole graph, of which training sees a part.
         """
-        X, graph = read_place(X, graph)
+        X, graph = read_graph_data(X, graph)
         self.classes_, codes = read_y(y, X.shape[0])
-        judges = None if validation is None else self._judges(validation, validation_in)
-        self.label_distributions_ = self._learn(Place(X, graph, codes), judges, seed, until)
+        judged = None if validation is None else self._validation_set(validation, validation_in)
+        self.label_distributions_ = self._learn(GraphData(X, graph, codes), judged, seed, on_epoch)
         self.transduction_ = self.classes_[self.label_distributions_.argmax(axis=1)]
         return self
 
@@ -76,26 +76,28 @@ class Baseline(ABC):
 
         `y` are the labels known there. LP and C&S propagate them and need them; the others do not look.
         """
-        X, graph = read_place(X, graph)
+        X, graph = read_graph_data(X, graph)
         codes = np.full(X.shape[0], UNKNOWN) if y is None else self._codes(y)
-        if self.reads_labels and not (codes != UNKNOWN).any():
+        if self.needs_labels and not (codes != UNKNOWN).any():
             raise InputError(
                 f"{self.method} propagates labels, but none is known in the graph that it is applied to. "
                 "Pass y= with the training labels of that graph, -1 elsewhere."
             )
-        if not self.carries_over and X.shape[0] != len(self.transduction_):
+        if not self.inductive and X.shape[0] != len(self.transduction_):
             raise InputError(
                 f"{self.method} was trained on {len(self.transduction_):,} nodes and cannot be applied to "
-                f"{X.shape[0]:,}: {self.stays_because}. Take a method that carries over, such as GCN."
+                f"{X.shape[0]:,}: {self.why_transductive}. Take a method that carries over, such as GCN."
             )
-        return self._score(Place(X, graph, codes))
+        return self._score(GraphData(X, graph, codes))
 
     @abstractmethod
-    def _learn(self, place: Place, judges: Judges | None, seed: int, until: Until | None) -> Array:
+    def _learn(
+        self, data: GraphData, validation: ValidationSet | None, seed: int, on_epoch: EpochCallback | None
+    ) -> Array:
         """Train, where there is something to train; the distributions of all nodes."""
 
     @abstractmethod
-    def _score(self, place: Place) -> Array:
+    def _score(self, data: GraphData) -> Array:
         """The distributions of all nodes under what was learned."""
 
     @classmethod
@@ -119,7 +121,7 @@ class Baseline(ABC):
         codes[known] = [number.get(label, UNKNOWN) for label in values[known].tolist()]
         return codes
 
-    def _judges(self, validation: tuple[Any, Any], lie_in: tuple[Any, Any] | None) -> Judges:
+    def _validation_set(self, validation: tuple[Any, Any], lie_in: tuple[Any, Any] | None) -> ValidationSet:
         nodes, labels = np.asarray(validation[0]), as_column(validation[1])
         nodes = np.flatnonzero(nodes) if nodes.dtype == bool else nodes
         if len(nodes) != len(labels) or not len(nodes):
@@ -127,19 +129,19 @@ class Baseline(ABC):
                 f"validation names {len(nodes):,} nodes and {len(labels):,} labels. Give one label for each node, "
                 "at least one, or validation=None."
             )
-        place = None
+        data = None
         if lie_in is not None:
-            if not self.carries_over:
+            if not self.inductive:
                 raise InputError(
                     f"validation_in names another graph, but {self.method} has to stay where it was trained: "
-                    f"{self.stays_because}. Take a method that carries over, such as GCN."
+                    f"{self.why_transductive}. Take a method that carries over, such as GCN."
                 )
-            X, graph = read_place(*lie_in)
-            place = Place(X, graph, np.full(X.shape[0], UNKNOWN))
-        return Judges(nodes, self._codes(labels), place)
+            X, graph = read_graph_data(*lie_in)
+            data = GraphData(X, graph, np.full(X.shape[0], UNKNOWN))
+        return ValidationSet(nodes, self._codes(labels), data)
 
 
-def read_place(X: Any, graph: Any) -> tuple[Any, Graph]:
+def read_graph_data(X: Any, graph: Any) -> tuple[Any, Graph]:
     """X and the graph, read and checked."""
     X, _ = read_X(X)
     require_finite(X)

@@ -8,8 +8,8 @@ import torch
 
 from altopt.arrays import Array, shares
 from altopt.graph.validation import UNKNOWN
-from altopt_lab.baselines.baseline import ZERO_TO_ONE, Judges, Place, SearchSpace, Until
-from altopt_lab.baselines.geometric import by_ours, layers
+from altopt_lab.baselines.baseline import ZERO_TO_ONE, EpochCallback, GraphData, SearchSpace, ValidationSet
+from altopt_lab.baselines.geometric import layers, with_our_product
 from altopt_lab.baselines.mlp import MLP
 from altopt_lab.baselines.products import Propagation
 
@@ -22,7 +22,7 @@ class CorrectAndSmooth(MLP):
     """
 
     method: ClassVar[str] = "C&S"
-    reads_labels: ClassVar[bool] = True
+    needs_labels: ClassVar[bool] = True
     n_steps: int = 50
     correct_alpha: float = 0.8
     smooth_alpha: float = 0.8
@@ -38,21 +38,23 @@ class CorrectAndSmooth(MLP):
             "autoscale": (True, False),
         }
 
-    def _learn(self, place: Place, judges: Judges | None, seed: int, until: Until | None) -> Array:
-        return self._corrected(super()._learn(place, judges, seed, until), place)
+    def _learn(
+        self, data: GraphData, validation: ValidationSet | None, seed: int, on_epoch: EpochCallback | None
+    ) -> Array:
+        return self._corrected(super()._learn(data, validation, seed, on_epoch), data)
 
-    def _score(self, place: Place) -> Array:
-        return self._corrected(super()._score(place), place)
+    def _score(self, data: GraphData) -> Array:
+        return self._corrected(super()._score(data), data)
 
-    def _corrected(self, P: Array, place: Place) -> Array:
+    def _corrected(self, P: Array, data: GraphData) -> Array:
         process = layers().CorrectAndSmooth(
             self.n_steps, self.correct_alpha, self.n_steps, self.smooth_alpha, self.autoscale
         )
-        by_ours(process.prop1)
-        by_ours(process.prop2)
-        labelled = np.flatnonzero(place.codes != UNKNOWN)
-        targets, nodes = torch.from_numpy(place.codes[labelled]), torch.from_numpy(labelled)
-        A = Propagation(place.graph.adjacency, self_loops=False)
+        with_our_product(process.prop1)
+        with_our_product(process.prop2)
+        labelled = np.flatnonzero(data.codes != UNKNOWN)
+        targets, nodes = torch.from_numpy(data.codes[labelled]), torch.from_numpy(labelled)
+        A = Propagation(data.graph.adjacency, self_loops=False)
         with torch.no_grad():
             corrected = process.correct(torch.from_numpy(P).float(), targets, nodes, A)
             corrected = corrected.nan_to_num_()  # a perceptron without any error has nothing to spread: 0 / 0

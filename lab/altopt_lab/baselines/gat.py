@@ -8,11 +8,11 @@ from torch.nn.functional import elu
 
 from altopt.errors import InputError
 from altopt.operator.kernels.dropout import Masks, dropout
-from altopt_lab.baselines.attention import Pattern, attend
-from altopt_lab.baselines.baseline import Place
+from altopt_lab.baselines.attention import AttentionPattern, attend
+from altopt_lab.baselines.baseline import GraphData
 from altopt_lab.baselines.geometric import FirstLinear, layers
+from altopt_lab.baselines.graph_input import Batch, WholeGraph
 from altopt_lab.baselines.products import Features
-from altopt_lab.baselines.surroundings import Seen, WholeGraph
 from altopt_lab.baselines.training import Network
 
 
@@ -24,16 +24,16 @@ class GAT(Network):
     method: ClassVar[str] = "GAT"
     heads: int = 8
 
-    def prepare(self, place: Place) -> WholeGraph:
-        return WholeGraph(Features(place.X, self.scale_rows), Pattern(place.graph.adjacency))
+    def prepare(self, data: GraphData) -> WholeGraph:
+        return WholeGraph(Features(data.X, self.scale_rows), AttentionPattern(data.graph.adjacency))
 
     def network(self, n_features: int, n_classes: int, masks: Masks) -> torch.nn.Module:
         if self.hidden % self.heads:
             raise InputError(f"hidden={self.hidden} cannot be shared out evenly to heads={self.heads}.")
-        return Attention(n_features, n_classes, self, masks)
+        return GATModule(n_features, n_classes, self, masks)
 
 
-class Attention(torch.nn.Module):
+class GATModule(torch.nn.Module):
     def __init__(self, n_features: int, n_classes: int, settings: GAT, masks: Masks) -> None:
         super().__init__()
         hidden, heads = settings.hidden, settings.heads
@@ -48,12 +48,12 @@ class Attention(torch.nn.Module):
         first = self.layers[0]
         self.first, first.lin = FirstLinear(first.lin, self.rate, masks), torch.nn.Identity()
 
-    def forward(self, seen: Seen) -> torch.Tensor:
+    def forward(self, batch: Batch) -> torch.Tensor:
         layer: Any
-        H = attend(self.layers[0], self.first(seen.X), seen.A, self.rate, self.masks)
+        H = attend(self.layers[0], self.first(batch.X), batch.A, self.rate, self.masks)
         for layer in self.layers[1:]:
             H = elu(H)
             if self.training and self.rate > 0:
                 H = H * dropout(torch.ones_like(H), self.rate, self.masks)
-            H = attend(layer, layer.lin(H), seen.A, self.rate, self.masks)
-        return seen.chosen(H)
+            H = attend(layer, layer.lin(H), batch.A, self.rate, self.masks)
+        return batch.select(H)

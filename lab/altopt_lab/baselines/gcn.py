@@ -7,10 +7,10 @@ from typing import ClassVar
 import torch
 
 from altopt.operator.kernels.dropout import Masks
-from altopt_lab.baselines.baseline import Place
-from altopt_lab.baselines.geometric import FirstLinear, by_ours, layers
-from altopt_lab.baselines.perceptron import relu_and_dropout
-from altopt_lab.baselines.surroundings import Seen, WholeGraph, whole_graph
+from altopt_lab.baselines.baseline import GraphData
+from altopt_lab.baselines.geometric import FirstLinear, layers, with_our_product
+from altopt_lab.baselines.graph_input import Batch, WholeGraph, whole_graph
+from altopt_lab.baselines.modules import relu_and_dropout
 from altopt_lab.baselines.training import Network
 
 
@@ -20,27 +20,27 @@ class GCN(Network):
 
     method: ClassVar[str] = "GCN"
 
-    def prepare(self, place: Place) -> WholeGraph:
-        return whole_graph(place, self.scale_rows)
+    def prepare(self, data: GraphData) -> WholeGraph:
+        return whole_graph(data, self.scale_rows)
 
     def network(self, n_features: int, n_classes: int, masks: Masks) -> torch.nn.Module:
         hidden = (self.hidden,) * (self.n_layers - 1)
-        return Convolutions((n_features, *hidden, n_classes), self.dropout, masks)
+        return GCNModule((n_features, *hidden, n_classes), self.dropout, masks)
 
 
-class Convolutions(torch.nn.Module):
+class GCNModule(torch.nn.Module):
     def __init__(self, widths: tuple[int, ...], rate: float, masks: Masks) -> None:
         super().__init__()
         convolution = layers().GCNConv
         self.layers = torch.nn.ModuleList(
-            by_ours(convolution(a, b, normalize=False)) for a, b in pairwise(widths)
+            with_our_product(convolution(a, b, normalize=False)) for a, b in pairwise(widths)
         )
         first = self.layers[0]
         self.first, first.lin = FirstLinear(first.lin, rate, masks), torch.nn.Identity()
         self.rate, self.masks = rate, masks
 
-    def forward(self, seen: Seen) -> torch.Tensor:
-        H = self.layers[0](self.first(seen.X), seen.A)
+    def forward(self, batch: Batch) -> torch.Tensor:
+        H = self.layers[0](self.first(batch.X), batch.A)
         for layer in self.layers[1:]:
-            H = layer(relu_and_dropout(H, self.rate, self.masks, self.training), seen.A)
-        return seen.chosen(H)
+            H = layer(relu_and_dropout(H, self.rate, self.masks, self.training), batch.A)
+        return batch.select(H)

@@ -6,10 +6,10 @@ from typing import ClassVar
 import torch
 
 from altopt.operator.kernels.dropout import Masks
-from altopt_lab.baselines.baseline import Place, SearchSpace
-from altopt_lab.baselines.geometric import FirstLinear, by_ours, layers
-from altopt_lab.baselines.perceptron import relu_and_dropout
-from altopt_lab.baselines.surroundings import Seen, WholeGraph, whole_graph
+from altopt_lab.baselines.baseline import GraphData, SearchSpace
+from altopt_lab.baselines.geometric import FirstLinear, layers, with_our_product
+from altopt_lab.baselines.graph_input import Batch, WholeGraph, whole_graph
+from altopt_lab.baselines.modules import relu_and_dropout
 from altopt_lab.baselines.training import Network
 
 
@@ -32,26 +32,28 @@ class GCNII(Network):
             "theta": (0.5, 1.0, 1.5),
         }
 
-    def prepare(self, place: Place) -> WholeGraph:
-        return whole_graph(place, self.scale_rows)
+    def prepare(self, data: GraphData) -> WholeGraph:
+        return whole_graph(data, self.scale_rows)
 
     def network(self, n_features: int, n_classes: int, masks: Masks) -> torch.nn.Module:
-        return Deep(n_features, n_classes, self, masks)
+        return GCNIIModule(n_features, n_classes, self, masks)
 
 
-class Deep(torch.nn.Module):
+class GCNIIModule(torch.nn.Module):
     def __init__(self, n_features: int, n_classes: int, settings: GCNII, masks: Masks) -> None:
         super().__init__()
         hidden, self.rate, self.masks = settings.hidden, settings.dropout, masks
         self.first = FirstLinear(torch.nn.Linear(n_features, hidden), self.rate, masks)
         self.layers = torch.nn.ModuleList(
-            by_ours(layers().GCN2Conv(hidden, settings.restart, settings.theta, k + 1, normalize=False))
+            with_our_product(
+                layers().GCN2Conv(hidden, settings.restart, settings.theta, k + 1, normalize=False)
+            )
             for k in range(settings.depth)
         )
         self.last = torch.nn.Linear(hidden, n_classes)
 
-    def forward(self, seen: Seen) -> torch.Tensor:
-        H = start = relu_and_dropout(self.first(seen.X), self.rate, self.masks, self.training)
+    def forward(self, batch: Batch) -> torch.Tensor:
+        H = start = relu_and_dropout(self.first(batch.X), self.rate, self.masks, self.training)
         for layer in self.layers:
-            H = relu_and_dropout(layer(H, start, seen.A), self.rate, self.masks, self.training)
-        return seen.chosen(self.last(H))
+            H = relu_and_dropout(layer(H, start, batch.A), self.rate, self.masks, self.training)
+        return batch.select(self.last(H))

@@ -20,7 +20,7 @@ def layers() -> Any:
     return torch_geometric.nn
 
 
-def by_ours(layer: Any) -> Any:
+def with_our_product(layer: Any) -> Any:
     """The layer, propagating with whatever `@` of the graph it is given does; normalise before."""
 
     def propagate(edge_index: Any, x: torch.Tensor, edge_weight: Any = None) -> torch.Tensor:

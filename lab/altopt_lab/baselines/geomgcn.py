@@ -16,11 +16,11 @@ from altopt.arrays import Array
 from altopt.errors import InputError
 from altopt.operator.kernels.dispatch import step
 from altopt.operator.kernels.dropout import Masks
-from altopt_lab.baselines.baseline import Place
+from altopt_lab.baselines.baseline import GraphData
 from altopt_lab.baselines.geometric import FirstLinear
-from altopt_lab.baselines.perceptron import relu_and_dropout
-from altopt_lab.baselines.products import Features, numbers
-from altopt_lab.baselines.surroundings import Seen, WholeGraph
+from altopt_lab.baselines.graph_input import Batch, WholeGraph
+from altopt_lab.baselines.modules import relu_and_dropout
+from altopt_lab.baselines.products import Features, as_array
 from altopt_lab.baselines.training import Network
 
 QUARTERS = 4
@@ -35,27 +35,27 @@ class GeomGCN(Network):
     each of these eight parts, set side by side (their widths add up to `hidden`) and averaged in the last layer."""
 
     method: ClassVar[str] = "Geom-GCN"
-    carries_over: ClassVar[bool] = False
-    stays_because: ClassVar[str] = "left and right are those of its own graph laid out in the plane"
+    inductive: ClassVar[bool] = False
+    why_transductive: ClassVar[str] = "left and right are those of its own graph laid out in the plane"
     # each part holds an eighth of the neighbours and a score is the mean of eight: decay would hold weights down
     learning_rate: float = 0.05
     weight_decay: float = 0.0
 
-    def prepare(self, place: Place) -> WholeGraph:
-        if place.graph.n_nodes > MOST_NODES:
+    def prepare(self, data: GraphData) -> WholeGraph:
+        if data.graph.n_nodes > MOST_NODES:
             raise InputError(
-                f"Geom-GCN works out the distances between all nodes; {place.graph.n_nodes:,} are too many for it, "
+                f"Geom-GCN works out the distances between all nodes; {data.graph.n_nodes:,} are too many for it, "
                 f"{MOST_NODES:,} the most it takes. Take another method."
             )
-        return WholeGraph(Features(place.X, self.scale_rows), parts(place.graph.adjacency))
+        return WholeGraph(Features(data.X, self.scale_rows), parts(data.graph.adjacency))
 
     def network(self, n_features: int, n_classes: int, masks: Masks) -> torch.nn.Module:
         if self.hidden % PARTS:
             raise InputError(f"hidden={self.hidden} must be a multiple of {PARTS}: each part gets its share.")
-        return Quarters(n_features, n_classes, self, masks)
+        return GeomGCNModule(n_features, n_classes, self, masks)
 
 
-class Quarters(torch.nn.Module):
+class GeomGCNModule(torch.nn.Module):
     def __init__(self, n_features: int, n_classes: int, settings: GeomGCN, masks: Masks) -> None:
         super().__init__()
         self.rate, self.masks = settings.dropout, masks
@@ -64,12 +64,12 @@ class Quarters(torch.nn.Module):
         self.first, self.others = FirstLinear(linear[0], self.rate, masks), torch.nn.ModuleList(linear[1:])
         self.last = torch.nn.Linear(settings.hidden, PARTS * n_classes, bias=False)
 
-    def forward(self, seen: Seen) -> torch.Tensor:
-        H = self.first(seen.X)
+    def forward(self, batch: Batch) -> torch.Tensor:
+        H = self.first(batch.X)
         for layer in (*self.others, self.last):
-            gathered = torch.cat(gather(seen.A, H), dim=1)
+            gathered = torch.cat(gather(batch.A, H), dim=1)
             H = layer(relu_and_dropout(gathered, self.rate, self.masks, self.training))
-        return seen.chosen(torch.stack(gather(seen.A, H)).mean(dim=0))
+        return batch.select(torch.stack(gather(batch.A, H)).mean(dim=0))
 
 
 def gather(matrices: list["Matrix"], H: torch.Tensor) -> list[torch.Tensor]:
@@ -85,19 +85,19 @@ class Matrix:
         self.back = sp.csr_array(self.forth.T)
 
     def __matmul__(self, H: torch.Tensor) -> torch.Tensor:
-        return Crossed.apply(H, self)  # type: ignore[no-untyped-call, no-any-return]
+        return MatrixProduct.apply(H, self)  # type: ignore[no-untyped-call, no-any-return]
 
 
-class Crossed(torch.autograd.Function):
+class MatrixProduct(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, H: torch.Tensor, matrix: Matrix) -> torch.Tensor:
         ctx.matrix = matrix
-        return torch.from_numpy(step(matrix.forth, numbers(H)))
+        return torch.from_numpy(step(matrix.forth, as_array(H)))
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, G: torch.Tensor) -> tuple[torch.Tensor, None]:
-        return torch.from_numpy(step(ctx.matrix.back, numbers(G))), None
+        return torch.from_numpy(step(ctx.matrix.back, as_array(G))), None
 
 
 def parts(adjacency: Any) -> list[Matrix]:

@@ -6,9 +6,9 @@ from typing import ClassVar
 import torch
 
 from altopt.operator.kernels.dropout import Masks, dropout
-from altopt_lab.baselines.baseline import Place, SearchSpace
-from altopt_lab.baselines.perceptron import Perceptron
-from altopt_lab.baselines.surroundings import Seen, WholeGraph, whole_graph
+from altopt_lab.baselines.baseline import GraphData, SearchSpace
+from altopt_lab.baselines.graph_input import Batch, WholeGraph, whole_graph
+from altopt_lab.baselines.modules import Perceptron
 from altopt_lab.baselines.training import Network
 
 
@@ -30,15 +30,15 @@ class GPRGNN(Network):
             "late_dropout": (0.0, 0.5, 0.7),
         }
 
-    def prepare(self, place: Place) -> WholeGraph:
-        return whole_graph(place, self.scale_rows)
+    def prepare(self, data: GraphData) -> WholeGraph:
+        return whole_graph(data, self.scale_rows)
 
     def network(self, n_features: int, n_classes: int, masks: Masks) -> torch.nn.Module:
         widths = (n_features, *(self.hidden,) * (self.n_layers - 1), n_classes)
-        return Polynomial(Perceptron(widths, self.dropout, masks), self, masks)
+        return GPRModule(Perceptron(widths, self.dropout, masks), self, masks)
 
 
-class Polynomial(torch.nn.Module):
+class GPRModule(torch.nn.Module):
     def __init__(self, perceptron: torch.nn.Module, settings: GPRGNN, masks: Masks) -> None:
         super().__init__()
         self.perceptron, self.rate, self.masks = perceptron, settings.late_dropout, masks
@@ -46,12 +46,12 @@ class Polynomial(torch.nn.Module):
         start = [settings.restart * kept**k for k in range(settings.n_steps)] + [kept**settings.n_steps]
         self.weights = torch.nn.Parameter(torch.tensor(start))
 
-    def forward(self, seen: Seen) -> torch.Tensor:
-        H = self.perceptron(seen.X)
+    def forward(self, batch: Batch) -> torch.Tensor:
+        H = self.perceptron(batch.X)
         if self.training and self.rate > 0:
             H = H * dropout(torch.ones_like(H), self.rate, self.masks)
         Z = self.weights[0] * H
         for weight in self.weights[1:]:
-            H = seen.A @ H
+            H = batch.A @ H
             Z = Z + weight * H
-        return seen.chosen(Z)
+        return batch.select(Z)

@@ -7,11 +7,11 @@ import scipy.sparse as sp
 import torch
 
 from altopt.operator.kernels.dropout import Masks
-from altopt_lab.baselines.baseline import Place, SearchSpace
+from altopt_lab.baselines.baseline import GraphData, SearchSpace
 from altopt_lab.baselines.geometric import FirstLinear
-from altopt_lab.baselines.perceptron import relu_and_dropout
+from altopt_lab.baselines.graph_input import Batch, WholeGraph
+from altopt_lab.baselines.modules import relu_and_dropout
 from altopt_lab.baselines.products import Features, Propagation
-from altopt_lab.baselines.surroundings import Seen, WholeGraph
 from altopt_lab.baselines.training import Network
 
 
@@ -29,16 +29,16 @@ class H2GCN(Network):
     def search_space(cls, *, inductive: bool = False) -> SearchSpace:
         return {**super().search_space(), "n_rounds": (1, 2)}
 
-    def prepare(self, place: Place) -> WholeGraph:
-        A = place.graph.adjacency
+    def prepare(self, data: GraphData) -> WholeGraph:
+        A = data.graph.adjacency
         rings = (Propagation(A, self_loops=False), Propagation(two_edges_apart(A), self_loops=False))
-        return WholeGraph(Features(place.X, self.scale_rows), rings)
+        return WholeGraph(Features(data.X, self.scale_rows), rings)
 
     def network(self, n_features: int, n_classes: int, masks: Masks) -> torch.nn.Module:
-        return Apart(n_features, n_classes, self, masks)
+        return H2GCNModule(n_features, n_classes, self, masks)
 
 
-class Apart(torch.nn.Module):
+class H2GCNModule(torch.nn.Module):
     def __init__(self, n_features: int, n_classes: int, settings: H2GCN, masks: Masks) -> None:
         super().__init__()
         self.rate, self.masks, self.n_rounds = settings.dropout, masks, settings.n_rounds
@@ -46,14 +46,14 @@ class Apart(torch.nn.Module):
         n_parts = 2 ** (self.n_rounds + 1) - 1
         self.last = torch.nn.Linear(n_parts * settings.hidden, n_classes)
 
-    def forward(self, seen: Seen) -> torch.Tensor:
-        near, far = seen.A
-        rounds = [torch.relu(self.first(seen.X))]
+    def forward(self, batch: Batch) -> torch.Tensor:
+        near, far = batch.A
+        rounds = [torch.relu(self.first(batch.X))]
         for _ in range(self.n_rounds):
             rounds.append(torch.cat([near @ rounds[-1], far @ rounds[-1]], dim=1))
         # what comes in is not negative, so that ReLU changes nothing and dropout is one pass
         H = relu_and_dropout(
-            seen.chosen(torch.cat(rounds, dim=1)).contiguous(), self.rate, self.masks, self.training
+            batch.select(torch.cat(rounds, dim=1)).contiguous(), self.rate, self.masks, self.training
         )
         scores: torch.Tensor = self.last(H)
         return scores

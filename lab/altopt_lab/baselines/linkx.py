@@ -8,10 +8,10 @@ import torch
 from altopt.arrays import Array
 from altopt.errors import InputError
 from altopt.operator.kernels.dropout import Masks
-from altopt_lab.baselines.baseline import Judges, Place, SearchSpace, Until
+from altopt_lab.baselines.baseline import EpochCallback, GraphData, SearchSpace, ValidationSet
 from altopt_lab.baselines.geometric import FirstLinear, layers
+from altopt_lab.baselines.graph_input import Batch, WholeGraph
 from altopt_lab.baselines.products import Features
-from altopt_lab.baselines.surroundings import Seen, WholeGraph
 from altopt_lab.baselines.training import Network
 
 
@@ -24,32 +24,34 @@ class LINKX(Network):
     """
 
     method: ClassVar[str] = "LINKX"
-    carries_over: ClassVar[bool] = False
-    stays_because: ClassVar[str] = "it learns weights for every node of its graph"
+    inductive: ClassVar[bool] = False
+    why_transductive: ClassVar[str] = "it learns weights for every node of its graph"
     direction: str = "out"
 
     @classmethod
     def search_space(cls, *, inductive: bool = False) -> SearchSpace:
         return {**super().search_space(), "n_layers": (2, 3), "direction": ("out", "in", "both")}
 
-    def _learn(self, place: Place, judges: Judges | None, seed: int, until: Until | None) -> Array:
-        self.n_nodes_ = place.X.shape[0]
-        return super()._learn(place, judges, seed, until)
+    def _learn(
+        self, data: GraphData, validation: ValidationSet | None, seed: int, on_epoch: EpochCallback | None
+    ) -> Array:
+        self.n_nodes_ = data.X.shape[0]
+        return super()._learn(data, validation, seed, on_epoch)
 
-    def prepare(self, place: Place) -> WholeGraph:
+    def prepare(self, data: GraphData) -> WholeGraph:
         if self.direction not in ("out", "in", "both"):
             raise InputError(f"direction is {self.direction!r}, but must be 'out', 'in' or 'both'.")
-        A = place.graph.directed_adjacency
+        A = data.graph.directed_adjacency
         if A is None or self.direction == "both":
-            A = place.graph.adjacency
+            A = data.graph.adjacency
         A = A.T if self.direction == "in" else A
-        return WholeGraph(Features(place.X, self.scale_rows), Features(A))
+        return WholeGraph(Features(data.X, self.scale_rows), Features(A))
 
     def network(self, n_features: int, n_classes: int, masks: Masks) -> torch.nn.Module:
-        return Links(n_features, n_classes, self, masks)
+        return LINKXModule(n_features, n_classes, self, masks)
 
 
-class Links(torch.nn.Module):
+class LINKXModule(torch.nn.Module):
     def __init__(self, n_features: int, n_classes: int, settings: LINKX, masks: Masks) -> None:
         super().__init__()
         n, hidden = settings.n_nodes_, settings.hidden
@@ -60,7 +62,7 @@ class Links(torch.nn.Module):
         self.nodes = FirstLinear(theirs.node_mlp.lins[0], settings.dropout, masks)
         self.of_edges, self.of_nodes, self.last = theirs.cat_lin1, theirs.cat_lin2, theirs.final_mlp
 
-    def forward(self, seen: Seen) -> torch.Tensor:
-        links, words = self.edges(seen.A), self.nodes(seen.X)
+    def forward(self, batch: Batch) -> torch.Tensor:
+        links, words = self.edges(batch.A), self.nodes(batch.X)
         H = links + words + self.of_edges(links) + self.of_nodes(words)
-        return seen.chosen(self.last(torch.relu(H)))
+        return batch.select(self.last(torch.relu(H)))

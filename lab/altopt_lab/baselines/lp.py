@@ -7,8 +7,15 @@ import numpy as np
 import torch
 
 from altopt.arrays import Array, one_hot, shares
-from altopt_lab.baselines.baseline import ZERO_TO_ONE, Baseline, Judges, Place, SearchSpace, Until
-from altopt_lab.baselines.geometric import by_ours, layers
+from altopt_lab.baselines.baseline import (
+    ZERO_TO_ONE,
+    Baseline,
+    EpochCallback,
+    GraphData,
+    SearchSpace,
+    ValidationSet,
+)
+from altopt_lab.baselines.geometric import layers, with_our_product
 from altopt_lab.baselines.products import Propagation
 
 
@@ -21,7 +28,7 @@ class LP(Baseline):
     """
 
     method: ClassVar[str] = "LP"
-    reads_labels: ClassVar[bool] = True
+    needs_labels: ClassVar[bool] = True
     alpha: float = 0.9
     n_steps: int = 50
     hold: bool = False
@@ -30,13 +37,15 @@ class LP(Baseline):
     def search_space(cls, *, inductive: bool = False) -> SearchSpace:
         return {"alpha": (*ZERO_TO_ONE, 0.99), "n_steps": (10, 20, 50), "hold": (False, True)}
 
-    def _learn(self, place: Place, judges: Judges | None, seed: int, until: Until | None) -> Array:
-        return self._score(place)
+    def _learn(
+        self, data: GraphData, validation: ValidationSet | None, seed: int, on_epoch: EpochCallback | None
+    ) -> Array:
+        return self._score(data)
 
-    def _score(self, place: Place) -> Array:
-        propagation = by_ours(layers().LabelPropagation(self.n_steps, self.alpha))
-        Y = torch.from_numpy(one_hot(place.codes, self.n_classes, np.float32))
-        A = Propagation(place.graph.adjacency, self_loops=False)
+    def _score(self, data: GraphData) -> Array:
+        propagation = with_our_product(layers().LabelPropagation(self.n_steps, self.alpha))
+        Y = torch.from_numpy(one_hot(data.codes, self.n_classes, np.float32))
+        A = Propagation(data.graph.adjacency, self_loops=False)
         known = Y.sum(dim=1) > 0
 
         def after(F: torch.Tensor) -> torch.Tensor:

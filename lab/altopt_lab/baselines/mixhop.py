@@ -6,11 +6,11 @@ from typing import Any, ClassVar
 import torch
 
 from altopt.operator.kernels.dropout import Masks
-from altopt_lab.baselines.baseline import Place, SearchSpace
-from altopt_lab.baselines.geometric import FirstLinear, by_ours, layers
-from altopt_lab.baselines.perceptron import relu_and_dropout
+from altopt_lab.baselines.baseline import GraphData, SearchSpace
+from altopt_lab.baselines.geometric import FirstLinear, layers, with_our_product
+from altopt_lab.baselines.graph_input import Batch, WholeGraph, whole_graph
+from altopt_lab.baselines.modules import relu_and_dropout
 from altopt_lab.baselines.sgc import Hop
-from altopt_lab.baselines.surroundings import Seen, WholeGraph, whole_graph
 from altopt_lab.baselines.training import Network
 
 
@@ -28,32 +28,32 @@ class MixHop(Network):
     def search_space(cls, *, inductive: bool = False) -> SearchSpace:
         return {**super().search_space(), "n_layers": (2, 3)}
 
-    def prepare(self, place: Place) -> WholeGraph:
-        return whole_graph(place, self.scale_rows)
+    def prepare(self, data: GraphData) -> WholeGraph:
+        return whole_graph(data, self.scale_rows)
 
     def network(self, n_features: int, n_classes: int, masks: Masks) -> torch.nn.Module:
-        return SideBySide(n_features, n_classes, self, masks)
+        return MixHopModule(n_features, n_classes, self, masks)
 
 
-class SideBySide(torch.nn.Module):
+class MixHopModule(torch.nn.Module):
     def __init__(self, n_features: int, n_classes: int, settings: MixHop, masks: Masks) -> None:
         super().__init__()
         powers = list(range(settings.n_steps + 1))
         width = len(powers) * settings.hidden
         widths = [n_features] + [width] * (settings.n_layers - 2)
         self.layers = torch.nn.ModuleList(
-            by_ours(layers().MixHopConv(a, settings.hidden, powers)) for a in widths
+            with_our_product(layers().MixHopConv(a, settings.hidden, powers)) for a in widths
         )
         first: Any = self.layers[0]
         self.first = torch.nn.ModuleList(FirstLinear(lin, settings.dropout, masks) for lin in first.lins)
         self.last = torch.nn.Linear(width, n_classes)
         self.rate, self.masks = settings.dropout, masks
 
-    def forward(self, seen: Seen) -> torch.Tensor:
+    def forward(self, batch: Batch) -> torch.Tensor:
         convolution: Any = self.layers[0]
         # the powers of A_tilde go to X W, which is narrow, rather than to X
-        parts = [lin(Hop(seen.X, seen.A, k)) for k, lin in enumerate(self.first)]
+        parts = [lin(Hop(batch.X, batch.A, k)) for k, lin in enumerate(self.first)]
         H = torch.cat(parts, dim=1) + convolution.bias
         for layer in self.layers[1:]:
-            H = layer(relu_and_dropout(H, self.rate, self.masks, self.training), seen.A)
-        return seen.chosen(self.last(relu_and_dropout(H, self.rate, self.masks, self.training)))
+            H = layer(relu_and_dropout(H, self.rate, self.masks, self.training), batch.A)
+        return batch.select(self.last(relu_and_dropout(H, self.rate, self.masks, self.training)))

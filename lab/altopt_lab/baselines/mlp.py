@@ -6,8 +6,8 @@ from typing import ClassVar
 import torch
 
 from altopt.operator.kernels.dropout import Masks
-from altopt_lab.baselines.baseline import Place
-from altopt_lab.baselines.perceptron import Perceptron, Rows
+from altopt_lab.baselines.baseline import GraphData
+from altopt_lab.baselines.modules import Perceptron, Rows
 from altopt_lab.baselines.training import Network
 
 
@@ -17,8 +17,8 @@ class MLP(Network):
 
     method: ClassVar[str] = "MLP"
 
-    def prepare(self, place: Place) -> Rows:
-        return Rows(place.X, self.scale_rows)
+    def prepare(self, data: GraphData) -> Rows:
+        return Rows(data.X, self.scale_rows)
 
     def network(self, n_features: int, n_classes: int, masks: Masks) -> torch.nn.Module:
         hidden = (self.hidden,) * (self.n_layers - 1)

@@ -12,8 +12,8 @@ from altopt.arrays import Array
 from altopt.inputs import unit_sum
 from altopt.operator.kernels.dropout import Masks
 from altopt.operator.scaling import row_stochastic
-from altopt_lab.baselines.baseline import ZERO_TO_ONE, Place, SearchSpace
-from altopt_lab.baselines.perceptron import Perceptron
+from altopt_lab.baselines.baseline import ZERO_TO_ONE, GraphData, SearchSpace
+from altopt_lab.baselines.modules import Perceptron
 from altopt_lab.baselines.products import Features, Propagation
 from altopt_lab.baselines.training import Network
 
@@ -38,13 +38,13 @@ class PPRGo(Network):
     def search_space(cls, *, inductive: bool = False) -> SearchSpace:
         return {**super().search_space(), "restart": ZERO_TO_ONE, "n_nearest": (32, 64)}
 
-    def prepare(self, place: Place) -> "Influences":
-        X = unit_sum(place.X) if self.scale_rows else place.X
-        return Influences(X, place.graph.adjacency, self)
+    def prepare(self, data: GraphData) -> "Influences":
+        X = unit_sum(data.X) if self.scale_rows else data.X
+        return Influences(X, data.graph.adjacency, self)
 
     def network(self, n_features: int, n_classes: int, masks: Masks) -> torch.nn.Module:
         widths = (n_features, *(self.hidden,) * (self.n_layers - 1), n_classes)
-        return Mixed(Perceptron(widths, self.dropout, masks))
+        return PPRGoModule(Perceptron(widths, self.dropout, masks))
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,15 +96,15 @@ class Influence:
         return Z if self.nodes is None else Z[torch.from_numpy(self.nodes)]
 
 
-class Mixed(torch.nn.Module):
+class PPRGoModule(torch.nn.Module):
     def __init__(self, perceptron: torch.nn.Module) -> None:
         super().__init__()
         self.perceptron = perceptron
 
-    def forward(self, seen: Influence) -> torch.Tensor:
+    def forward(self, batch: Influence) -> torch.Tensor:
         if not self.training:
-            return seen.spread(self.perceptron(seen.of_all.features))
-        X, pi = seen.near
+            return batch.spread(self.perceptron(batch.of_all.features))
+        X, pi = batch.near
         scores: torch.Tensor = torch.sparse.mm(pi, self.perceptron(X))
         return scores
 

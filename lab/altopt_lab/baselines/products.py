@@ -77,11 +77,11 @@ class Propagation:
         self._edges: tuple[torch.Tensor, torch.Tensor] | None = None
 
     def __matmul__(self, H: torch.Tensor) -> torch.Tensor:
-        return Multiplied.apply(H, self.operator)  # type: ignore[no-untyped-call, no-any-return]
+        return Propagate.apply(H, self.operator)  # type: ignore[no-untyped-call, no-any-return]
 
     def diffuse(self, H: torch.Tensor, restart: float, n_steps: int) -> torch.Tensor:
         """Z <- (1 - restart) A_tilde Z + restart H from Z = H, whatever the number of steps one node of the tape."""
-        return Diffused.apply(H, self.operator, restart, n_steps)  # type: ignore[no-untyped-call, no-any-return]
+        return Diffuse.apply(H, self.operator, restart, n_steps)  # type: ignore[no-untyped-call, no-any-return]
 
     def edge_index(self) -> tuple[torch.Tensor, torch.Tensor]:
         """The same matrix as PyTorch Geometric's layers take it: the two ends and the weight of each edge."""
@@ -103,21 +103,21 @@ class Propagation:
         return found
 
 
-class Multiplied(torch.autograd.Function):
+class Propagate(torch.autograd.Function):
     """A_tilde H; A_tilde is symmetric, so the gradient is the same product."""
 
     @staticmethod
     def forward(ctx: Any, H: torch.Tensor, operator: NormalizedAdjacency) -> torch.Tensor:
         ctx.operator = operator
-        return torch.from_numpy(operator.step(numbers(H)))
+        return torch.from_numpy(operator.step(as_array(H)))
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, G: torch.Tensor) -> tuple[torch.Tensor, None]:
-        return torch.from_numpy(ctx.operator.step(numbers(G))), None
+        return torch.from_numpy(ctx.operator.step(as_array(G))), None
 
 
-class Diffused(torch.autograd.Function):
+class Diffuse(torch.autograd.Function):
     """A polynomial of A_tilde times H, and so is the gradient."""
 
     @staticmethod
@@ -125,12 +125,12 @@ class Diffused(torch.autograd.Function):
         ctx: Any, H: torch.Tensor, operator: NormalizedAdjacency, restart: float, n_steps: int
     ) -> torch.Tensor:
         ctx.how = (operator, restart, n_steps)
-        return torch.from_numpy(polynomial(numbers(H), *ctx.how))
+        return torch.from_numpy(polynomial(as_array(H), *ctx.how))
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, G: torch.Tensor) -> tuple[torch.Tensor, None, None, None]:
-        return torch.from_numpy(polynomial(numbers(G), *ctx.how)), None, None, None
+        return torch.from_numpy(polynomial(as_array(G), *ctx.how)), None, None, None
 
 
 def polynomial(H: Array, operator: NormalizedAdjacency, restart: float, n_steps: int) -> Array:
@@ -139,5 +139,5 @@ def polynomial(H: Array, operator: NormalizedAdjacency, restart: float, n_steps:
     return H.copy() if found is H else found
 
 
-def numbers(H: torch.Tensor) -> Array:
+def as_array(H: torch.Tensor) -> Array:
     return np.ascontiguousarray(H.detach().numpy())

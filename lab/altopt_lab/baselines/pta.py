@@ -9,10 +9,10 @@ import torch
 from altopt.arrays import Array, one_hot
 from altopt.operator.diffusion import steps
 from altopt.operator.kernels.dropout import Masks
-from altopt_lab.baselines.baseline import ZERO_TO_ONE, Place, SearchSpace
-from altopt_lab.baselines.perceptron import Perceptron
+from altopt_lab.baselines.baseline import ZERO_TO_ONE, GraphData, SearchSpace
+from altopt_lab.baselines.graph_input import Batch, WholeGraph, whole_graph
+from altopt_lab.baselines.modules import Perceptron
 from altopt_lab.baselines.products import Propagation
-from altopt_lab.baselines.surroundings import Seen, WholeGraph, whole_graph
 from altopt_lab.baselines.training import Network
 
 
@@ -33,16 +33,16 @@ class PTA(Network):
     def search_space(cls, *, inductive: bool = False) -> SearchSpace:
         return {**super().search_space(), "n_steps": (5, 10), "restart": ZERO_TO_ONE}
 
-    def prepare(self, place: Place) -> WholeGraph:
-        return whole_graph(place, self.scale_rows)
+    def prepare(self, data: GraphData) -> WholeGraph:
+        return whole_graph(data, self.scale_rows)
 
     def network(self, n_features: int, n_classes: int, masks: Masks) -> torch.nn.Module:
         widths = (n_features, *(self.hidden,) * (self.n_layers - 1), n_classes)
-        return SpreadWhenAsked(Perceptron(widths, self.dropout, masks), self.restart, self.n_steps)
+        return PTAModule(Perceptron(widths, self.dropout, masks), self.restart, self.n_steps)
 
-    def lesson(self, place: Place) -> tuple[Array, torch.Tensor]:
-        A = Propagation(place.graph.adjacency).operator
-        S = steps(A, one_hot(place.codes, self.n_classes, np.float32), self.restart, self.n_steps)
+    def training_targets(self, data: GraphData) -> tuple[Array, torch.Tensor]:
+        A = Propagation(data.graph.adjacency).operator
+        S = steps(A, one_hot(data.codes, self.n_classes, np.float32), self.restart, self.n_steps)
         reached = np.flatnonzero(S.sum(axis=1) > 0)
         return reached, torch.from_numpy(S[reached])
 
@@ -52,16 +52,16 @@ class PTA(Network):
         return -(targets * agreement * said).sum() / targets.sum()
 
 
-class SpreadWhenAsked(torch.nn.Module):
+class PTAModule(torch.nn.Module):
     """The perceptron alone while it learns; its answers propagated when it is asked."""
 
     def __init__(self, perceptron: torch.nn.Module, restart: float, n_steps: int) -> None:
         super().__init__()
         self.perceptron, self.restart, self.n_steps = perceptron, restart, n_steps
 
-    def forward(self, seen: Seen) -> torch.Tensor:
-        H = self.perceptron(seen.X)
+    def forward(self, batch: Batch) -> torch.Tensor:
+        H = self.perceptron(batch.X)
         if self.training:
-            return seen.chosen(H)
-        spread = seen.A.diffuse(torch.softmax(H, dim=1), self.restart, self.n_steps)
-        return torch.log(seen.chosen(spread).clamp_min(torch.finfo(torch.float32).tiny))
+            return batch.select(H)
+        spread = batch.A.diffuse(torch.softmax(H, dim=1), self.restart, self.n_steps)
+        return torch.log(batch.select(spread).clamp_min(torch.finfo(torch.float32).tiny))

@@ -8,7 +8,7 @@ import torch
 from altopt.arrays import Array
 from altopt.inputs import unit_sum
 from altopt.operator.kernels.dropout import Masks
-from altopt_lab.baselines.baseline import Place, SearchSpace
+from altopt_lab.baselines.baseline import GraphData, SearchSpace
 from altopt_lab.baselines.geometric import FirstLinear, layers
 from altopt_lab.baselines.products import Features, Propagation
 from altopt_lab.baselines.training import Network
@@ -56,21 +56,21 @@ class SGC(Network):
     def search_space(cls, *, inductive: bool = False) -> SearchSpace:
         return {**super().search_space(), "n_steps": STEPS}
 
-    def prepare(self, place: Place) -> Hops:
-        return hops(place, self, self_loops=True)
+    def prepare(self, data: GraphData) -> Hops:
+        return hops(data, self, self_loops=True)
 
     def network(self, n_features: int, n_classes: int, masks: Masks) -> torch.nn.Module:
         linear = layers().SGConv(n_features, n_classes, K=self.n_steps).lin
-        return Last(FirstLinear(linear, self.dropout, masks))
+        return SGCModule(FirstLinear(linear, self.dropout, masks))
 
 
-def hops(place: Place, settings: Any, self_loops: bool) -> Hops:
+def hops(data: GraphData, settings: Any, self_loops: bool) -> Hops:
     """The features, and as many hops of them as the settings have steps."""
-    X = unit_sum(place.X) if settings.scale_rows else place.X
-    return Hops(X, Propagation(place.graph.adjacency, self_loops), settings.n_steps)
+    X = unit_sum(data.X) if settings.scale_rows else data.X
+    return Hops(X, Propagation(data.graph.adjacency, self_loops), settings.n_steps)
 
 
-class Last(torch.nn.Module):
+class SGCModule(torch.nn.Module):
     """A linear map of the last hop."""
 
     def __init__(self, linear: FirstLinear) -> None:

@@ -6,9 +6,9 @@ from typing import Any, ClassVar
 import torch
 
 from altopt.operator.kernels.dropout import Masks
-from altopt_lab.baselines.baseline import Place, SearchSpace
+from altopt_lab.baselines.baseline import GraphData, SearchSpace
 from altopt_lab.baselines.geometric import FirstLinear
-from altopt_lab.baselines.perceptron import relu_and_dropout
+from altopt_lab.baselines.modules import relu_and_dropout
 from altopt_lab.baselines.sgc import STEPS, Hops, hops
 from altopt_lab.baselines.training import Network
 
@@ -25,14 +25,14 @@ class SIGN(Network):
     def search_space(cls, *, inductive: bool = False) -> SearchSpace:
         return {**super().search_space(), "n_steps": STEPS}
 
-    def prepare(self, place: Place) -> Hops:
-        return hops(place, self, self_loops=False)
+    def prepare(self, data: GraphData) -> Hops:
+        return hops(data, self, self_loops=False)
 
     def network(self, n_features: int, n_classes: int, masks: Masks) -> torch.nn.Module:
-        return Inception(n_features, n_classes, self, masks)
+        return SIGNModule(n_features, n_classes, self, masks)
 
 
-class Inception(torch.nn.Module):
+class SIGNModule(torch.nn.Module):
     def __init__(self, n_features: int, n_classes: int, settings: SIGN, masks: Masks) -> None:
         super().__init__()
         linear, hidden, n_hops = torch.nn.Linear, settings.hidden, settings.n_steps + 1

@@ -15,7 +15,7 @@ from altopt.graph.validation import UNKNOWN
 from altopt.operator.feature_matrix import rooted
 from altopt.operator.kernels.dropout import Masks
 from altopt.threads import threads_for
-from altopt_lab.baselines.baseline import Baseline, Judges, Place, SearchSpace, Until
+from altopt_lab.baselines.baseline import Baseline, EpochCallback, GraphData, SearchSpace, ValidationSet
 
 # the paper's appendix; whether words are divided by their number in a row is ours: some graphs need 0/1
 COMMON_SPACE: SearchSpace = {
@@ -26,7 +26,7 @@ COMMON_SPACE: SearchSpace = {
 }
 
 
-class Surroundings(Protocol):
+class GraphInput(Protocol):
     """A graph as a network sees it, prepared once."""
 
     def of(self, nodes: Array | None) -> Any:
@@ -59,44 +59,50 @@ class Network(Baseline):
     root: bool = False  # whether the roots of features are read in their place
 
     @abstractmethod
-    def prepare(self, place: Place) -> Surroundings:
+    def prepare(self, data: GraphData) -> GraphInput:
         """Whatever is worked out once for a graph."""
 
     @abstractmethod
     def network(self, n_features: int, n_classes: int, masks: Masks) -> torch.nn.Module:
-        """A fresh network from what `Surroundings.of` gives to logits; weights drawn from torch's generator."""
+        """A fresh network from what `GraphInput.of` gives to logits; weights drawn from torch's generator."""
 
     @classmethod
     def search_space(cls, *, inductive: bool = False) -> SearchSpace:
         return dict(COMMON_SPACE)
 
-    def _learn(self, place: Place, judges: Judges | None, seed: int, until: Until | None) -> Array:
-        surroundings = self.prepare(self._read(place))
-        n, d = place.X.shape
+    def _learn(
+        self, data: GraphData, validation: ValidationSet | None, seed: int, on_epoch: EpochCallback | None
+    ) -> Array:
+        graph_input = self.prepare(self._read(data))
+        n, d = data.X.shape
         with torch.random.fork_rng(devices=[]), threads_for(n * self.hidden, with_torch=True):
             torch.manual_seed(seed)
             self.network_ = self.network(d, self.n_classes, Masks(seed))
-            self._train(place, surroundings, judges, until)
-            return distributions(self.network_, surroundings.of(None))
+            self._train(data, graph_input, validation, on_epoch)
+            return distributions(self.network_, graph_input.of(None))
 
-    def _read(self, place: Place) -> Place:
+    def _read(self, data: GraphData) -> GraphData:
         """The place as the network sees it."""
-        return place._replace(X=rooted(place.X)) if self.root else place
+        return data._replace(X=rooted(data.X)) if self.root else data
 
-    def _score(self, place: Place) -> Array:
-        with threads_for(place.X.shape[0] * self.hidden, with_torch=True):
-            return distributions(self.network_, self.prepare(self._read(place)).of(None))
+    def _score(self, data: GraphData) -> Array:
+        with threads_for(data.X.shape[0] * self.hidden, with_torch=True):
+            return distributions(self.network_, self.prepare(self._read(data)).of(None))
 
     def _train(
-        self, place: Place, surroundings: Surroundings, judges: Judges | None, until: Until | None
+        self,
+        data: GraphData,
+        graph_input: GraphInput,
+        validation: ValidationSet | None,
+        on_epoch: EpochCallback | None,
     ) -> None:
         network = self.network_
-        nodes, targets = self.lesson(place)
-        seen = surroundings.of(nodes)
+        nodes, targets = self.training_targets(data)
+        batch = graph_input.of(nodes)
         judged = None
-        if judges is not None:
-            there = surroundings if judges.place is None else self.prepare(self._read(judges.place))
-            judged = there.of(judges.nodes)
+        if validation is not None:
+            there = graph_input if validation.data is None else self.prepare(self._read(validation.data))
+            judged = there.of(validation.nodes)
         optimizer = adam(network, self.learning_rate, self.weight_decay)
         best, kept, seconds, scores = Score(-1.0, 0.0), None, [], []
         lowest, progress = np.inf, 0
@@ -105,11 +111,11 @@ class Network(Baseline):
             began = time.perf_counter()
             network.train()
             optimizer.zero_grad()
-            self.loss(network(seen), targets, epoch).backward()  # type: ignore[no-untyped-call]
+            self.loss(network(batch), targets, epoch).backward()  # type: ignore[no-untyped-call]
             optimizer.step()
             seconds.append(time.perf_counter() - began)
-            if judges is not None:
-                score = judge(network, judged, judges.codes)
+            if validation is not None:
+                score = judge(network, judged, validation.codes)
                 scores.append(score.accuracy)
                 if score > best:
                     best, self.best_epoch_, progress = score, epoch, epoch
@@ -118,8 +124,8 @@ class Network(Baseline):
                     lowest, progress = -score.minus_loss, epoch
                 if self.patience is not None and epoch - progress >= self.patience:
                     break
-            if until is not None and until(
-                self.classes_[distributions(network, surroundings.of(None)).argmax(1)]
+            if on_epoch is not None and on_epoch(
+                self.classes_[distributions(network, graph_input.of(None)).argmax(1)]
             ):
                 break
         self.n_epochs_ = len(seconds)
@@ -130,28 +136,28 @@ class Network(Baseline):
         else:
             network.load_state_dict(kept)
 
-    def lesson(self, place: Place) -> tuple[Array, torch.Tensor]:
+    def training_targets(self, data: GraphData) -> tuple[Array, torch.Tensor]:
         """The nodes that are learned from, and what is to be learned: of the labelled ones their class."""
-        nodes = np.flatnonzero(place.codes != UNKNOWN)
-        return nodes, torch.from_numpy(place.codes[nodes])
+        nodes = np.flatnonzero(data.codes != UNKNOWN)
+        return nodes, torch.from_numpy(data.codes[nodes])
 
     def loss(self, logits: torch.Tensor, targets: torch.Tensor, epoch: int) -> torch.Tensor:
         """What an epoch lowers on the nodes of the lesson."""
         return cross_entropy(logits, targets)
 
 
-def judge(network: torch.nn.Module, seen: Any, codes: Array) -> Score:
+def judge(network: torch.nn.Module, batch: Any, codes: Array) -> Score:
     network.eval()
     with torch.no_grad():
-        logits = network(seen)
+        logits = network(batch)
     known = np.flatnonzero(codes != UNKNOWN)
     right = np.mean(logits.argmax(1).numpy() == codes)
     loss = float(cross_entropy(logits[known], torch.from_numpy(codes[known]))) if len(known) else 0.0
     return Score(float(right), -loss)
 
 
-def distributions(network: torch.nn.Module, seen: Any) -> Array:
+def distributions(network: torch.nn.Module, batch: Any) -> Array:
     """Softmax of the logits, in float64 so that rows sum to one to the last digits."""
     network.eval()
     with torch.no_grad():
-        return np.asarray(torch.softmax(network(seen).double(), dim=1).numpy())
+        return np.asarray(torch.softmax(network(batch).double(), dim=1).numpy())

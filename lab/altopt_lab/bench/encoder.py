@@ -12,14 +12,14 @@ from altopt.encoders import MLPEncoder
 from altopt_lab.bench import machine
 from altopt_lab.bench.graphs import SEED, Case
 from altopt_lab.bench.report import TIMES, Report, times_table
-from altopt_lab.bench.timing import Contestant, Say, best_of, race, ratio
+from altopt_lab.bench.timing import Contestant, Log, best_of, race, ratio
 
 BATCH = 4096
 REPEATS, CAP = 5, 60.0
 DROPOUT = 0.5
 
 
-def run(case: Case, repeats: int | None, say: Say) -> Report:
+def run(case: Case, repeats: int | None, log: Log) -> Report:
     report = Report("encoder", case.size.name, case.size.facts(), repeats or REPEATS)
     size = case.size
     widths = (size.n_features, *size.hidden, size.n_classes)
@@ -40,7 +40,7 @@ def run(case: Case, repeats: int | None, say: Say) -> Report:
                     )
                 )
     with machine.same_threads(case.numbers):
-        timings = race(contestants, report.repeats, CAP, say)
+        timings = race(contestants, report.repeats, CAP, log)
     # forward, and backward for weights and for inputs (not for X): 2, 2 and 2 operations a weight and row
     pairs = [a * b for a, b in pairwise(widths)]
     flops = size.n_nodes * (6.0 * sum(pairs) - 2.0 * pairs[0])

@@ -10,7 +10,7 @@ from altopt_lab.bench.graphs import SEED, Case
 from altopt_lab.bench.report import TIMES, Report, Table, times_table
 from altopt_lab.bench.same_accuracy import to_the_same_accuracy
 from altopt_lab.bench.tasks import WARM_UP, accuracy
-from altopt_lab.bench.timing import Contestant, Say, best_of, race, ratio
+from altopt_lab.bench.timing import Contestant, Log, best_of, race, ratio
 
 EAGER = "the encoder in eager torch, full batch, two epochs"
 OURS, BARE = "AltOpt(), the whole fit", "AltOpt(cross_fit=False), the whole fit"
@@ -19,18 +19,18 @@ REPEATS, CAP = 4, 90.0
 EPOCHS = {"cora": 200, "arxiv": 200}  # of ALT-OPT-5, over all rounds; products would take too long
 
 
-def run(case: Case, repeats: int | None, say: Say) -> Report:
+def run(case: Case, repeats: int | None, log: Log) -> Report:
     report = Report("fit", case.size.name, case.size.facts(), repeats or REPEATS)
     report.not_installed = optional.missing(optional.GEOMETRIC)
-    against_epochs(case, report, say)
+    against_epochs(case, report, log)
     if case.size.name in EPOCHS:
-        five_rounds(case, report, say)
+        five_rounds(case, report, log)
     if case.size.name == "cora":
-        to_the_same_accuracy(report, say)
+        to_the_same_accuracy(report, log)
     return report
 
 
-def against_epochs(case: Case, report: Report, say: Say) -> None:
+def against_epochs(case: Case, report: Report, log: Log) -> None:
     known, A, seen = case.known(), case.adjacency(), {}
 
     def whole(who: str, **settings: Any) -> Contestant:
@@ -43,13 +43,13 @@ def against_epochs(case: Case, report: Report, say: Say) -> None:
     ours = (whole(OURS), whole(BARE, cross_fit=False))
     contestants = [machine.triad(), *ours, *graph_networks(case)]
     with machine.same_threads(case.numbers):
-        timings = race(contestants, report.repeats, CAP, say)
+        timings = race(contestants, report.repeats, CAP, log)
     for timing in timings:
         if timing.kind == "peer" and timing.best:
             timing.facts["many"] = 200 * timing.best
     title = f"AltOpt() against one epoch of graph networks, best of {report.repeats} after one to warm up"
     report.tables.append(times_table(title, timings, OURS, (*TIMES[:5], "many", *TIMES[5:])))
-    say("the same fit with four times the encoder epochs")
+    log("the same fit with four times the encoder epochs")
     usual = AltOpt()
     longer = AltOpt(n_warmup=4 * usual.n_warmup, n_epochs=4 * usual.n_epochs, random_state=SEED)
     best = accuracy(longer.fit(case.X, known, graph=A), case.y, known)
@@ -98,18 +98,18 @@ def graph_networks(case: Case) -> list[Contestant]:
     ]
 
 
-def five_rounds(case: Case, report: Report, say: Say) -> None:
+def five_rounds(case: Case, report: Report, log: Log) -> None:
     """ALT-OPT-5 and its encoder alone, each in a process of its own, by turns."""
     name, epochs = case.size.name, EPOCHS[case.size.name]
     runs: dict[str, list[dict[str, Any]]] = {"ALT-OPT-5": [], "its encoder alone": [], EAGER: []}
-    with tempfile.TemporaryDirectory() as diary:
-        say("ALT-OPT-5: writing down what its encoder learns")
-        worker.run("five_rounds", size=name, total_epochs=epochs, diary=diary)
+    with tempfile.TemporaryDirectory() as recording:
+        log("ALT-OPT-5: writing down what its encoder learns")
+        worker.run("five_rounds", size=name, total_epochs=epochs, recording=recording)
         for number in range(1 if name == "arxiv" else min(2, report.repeats)):
-            say(f"ALT-OPT-5 and its encoder alone, turn {number + 1}")
+            log(f"ALT-OPT-5 and its encoder alone, turn {number + 1}")
             runs["ALT-OPT-5"].append(worker.run("five_rounds", size=name, total_epochs=epochs))
-            runs["its encoder alone"].append(worker.run("encoder_alone", size=name, diary=diary))
-        runs[EAGER].append(worker.run("encoder_eager", size=name, diary=diary))
+            runs["its encoder alone"].append(worker.run("encoder_alone", size=name, recording=recording))
+        runs[EAGER].append(worker.run("encoder_eager", size=name, recording=recording))
     rows = [
         {
             "who": who,

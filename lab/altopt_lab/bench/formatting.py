@@ -73,7 +73,7 @@ def as_text(record: dict[str, Any], verdicts: Iterable[Verdict]) -> str:
         lines.append(f"not installed: {', '.join(record['not_installed'])}")
     lines += record["notes"]
     lines += [
-        f"goal: {verdict.goal.words} {verdict.goal.asks()}: {verdict.value_in_words()}, {verdict.outcome()}"
+        f"goal: {verdict.target.words} {verdict.target.asks()}: {verdict.value_in_words()}, {verdict.outcome()}"
         for verdict in verdicts
     ]
     return "\n".join(lines) + "\n"

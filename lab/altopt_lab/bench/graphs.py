@@ -134,11 +134,11 @@ def cache_folder() -> Path:
     return Path(root or fallback) / "altopt" / "bench"
 
 
-def load(size: Size, say: Callable[[str], None] = lambda line: None) -> Case:
+def load(size: Size, log: Callable[[str], None] = lambda line: None) -> Case:
     """The arrays of a size, generated if they are not on disk yet."""
     folder = cache_folder() / f"{size.name}-seed{SEED}-v{VERSION}"
     if not folder.is_dir():
-        say(f"generating {size.name}: {size.n_nodes:,} nodes, {size.n_edges:,} edges, kept in {folder}")
+        log(f"generating {size.name}: {size.n_nodes:,} nodes, {size.n_edges:,} edges, kept in {folder}")
         make(size, folder)
     arrays = {path.stem: np.load(path) for path in folder.glob("*.npy")}
     X = arrays.get("X")

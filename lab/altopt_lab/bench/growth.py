@@ -5,21 +5,21 @@ from typing import Any
 from altopt_lab.bench import graphs, machine, worker
 from altopt_lab.bench.graphs import Case
 from altopt_lab.bench.report import Report, Table
-from altopt_lab.bench.timing import Say
+from altopt_lab.bench.timing import Log
 
 TIMES = (1, 2, 4, 8)
 REPEATS = 3
 
 
-def run(case: Case, repeats: int | None, say: Say) -> Report:
+def run(case: Case, repeats: int | None, log: Log) -> Report:
     grown = {times: graphs.grown(case.size, times) for times in TIMES}
     report = Report("growth", case.size.name, f"1x: {grown[1].facts()}", repeats or REPEATS)
     for size in grown.values():
-        graphs.load(size, say)  # generated here, so that it is no part of the fit's process
+        graphs.load(size, log)  # generated here, so that it is no part of the fit's process
     runs: dict[int, list[dict[str, Any]]] = {times: [] for times in TIMES}
     for number in range(report.repeats):
         for times, size in grown.items():
-            say(f"default fit at {times}x, turn {number + 1} of {report.repeats}")
+            log(f"default fit at {times}x, turn {number + 1} of {report.repeats}")
             runs[times].append(worker.run("default_fit", size=size.name))
     rows = [row(times, grown[times], runs[times]) for times in TIMES]
     relate(rows)

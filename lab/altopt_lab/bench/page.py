@@ -56,9 +56,9 @@ def goals(records: list[dict[str, Any]]) -> str:
         "|---|---|--:|--:|---|",
     ]
     for verdict in judge(records):
-        goal = verdict.goal
+        target = verdict.target
         lines.append(
-            f"| {goal.words} | {goal.size} | {goal.asks()} | {verdict.value_in_words()} | {verdict.outcome()} |"
+            f"| {target.words} | {target.size} | {target.asks()} | {verdict.value_in_words()} | {verdict.outcome()} |"
         )
     return "\n".join(lines) + "\n"
 

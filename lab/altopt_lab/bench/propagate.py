@@ -12,7 +12,7 @@ from altopt.operator.kernels.dispatch import stage
 from altopt_lab.bench import machine, optional
 from altopt_lab.bench.graphs import SEED, Case
 from altopt_lab.bench.report import TIMES, Report, times_table
-from altopt_lab.bench.timing import Contestant, Say, best_of, race, ratio
+from altopt_lab.bench.timing import Contestant, Log, best_of, race, ratio
 
 OURS = {
     "altopt float32": ("float32", None),
@@ -24,14 +24,14 @@ PRODUCTS = ("torch CSR, int32", "torch CSR, int64", "scipy CSR", "MKL")
 REPEATS, CAP = 15, 60.0
 
 
-def run(case: Case, repeats: int | None, say: Say) -> Report:
+def run(case: Case, repeats: int | None, log: Log) -> Report:
     report = Report("propagate", case.size.name, case.size.facts(), repeats or REPEATS)
     width = case.size.n_classes
     F = np.random.default_rng(SEED).random((case.size.n_nodes, width), dtype=np.float32)
     report.not_installed = optional.missing(optional.MKL, optional.GEOMETRIC)
     with machine.same_threads(case.numbers) as n_threads:
         contestants = [machine.triad(), *our_steps(case, F), *products(case, F), *geometric(case, F)]
-        timings = race(contestants, report.repeats, CAP, say)
+        timings = race(contestants, report.repeats, CAP, log)
     for timing in timings:
         if timing.who in OURS and timing.best:
             moved = logical_bytes(case, 2 if "float16" in timing.who else 4)

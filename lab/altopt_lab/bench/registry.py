@@ -8,9 +8,9 @@ from typing import Any
 from altopt.errors import InputError
 from altopt_lab.bench import encoder, fit, graphs, growth, machine, memory, propagate, solve, update
 from altopt_lab.bench.report import Report
-from altopt_lab.bench.timing import Say
+from altopt_lab.bench.timing import Log
 
-BENCHES: dict[str, Callable[[graphs.Case, int | None, Say], Report]] = {
+BENCHES: dict[str, Callable[[graphs.Case, int | None, Log], Report]] = {
     "propagate": propagate.run,
     "solve": solve.run,
     "encoder": encoder.run,
@@ -28,17 +28,17 @@ def chosen(what: str) -> list[str]:
     return list(BENCHES) if what == "all" else [what]
 
 
-def _tell(say: Say, name: str, line: str) -> None:
-    say(f"{name}: {line}")
+def _tell(log: Log, name: str, line: str) -> None:
+    log(f"{name}: {line}")
 
 
 def run(
-    names: Sequence[str], size: graphs.Size, repeats: int | None, say: Say = lambda line: None
+    names: Sequence[str], size: graphs.Size, repeats: int | None, log: Log = lambda line: None
 ) -> Iterator[dict[str, Any]]:
     """Each benchmark's record as soon as it is done."""
     for name in names:
-        case = graphs.load(size, say)  # afresh each time: what the last one derived from it takes memory
-        report = BENCHES[name](case, repeats, partial(_tell, say, name))
+        case = graphs.load(size, log)  # afresh each time: what the last one derived from it takes memory
+        report = BENCHES[name](case, repeats, partial(_tell, log, name))
         report.machine = machine.describe()
         report.made = datetime.now(UTC).strftime("%Y-%m-%d %H:%M")
         yield report.record()

@@ -17,7 +17,7 @@ from altopt.operator.feature_matrix import rooted
 from altopt_lab.baselines.appnp import APPNP
 from altopt_lab.bench import optional
 from altopt_lab.bench.report import Report, Table
-from altopt_lab.bench.timing import Say
+from altopt_lab.bench.timing import Log
 
 GRAPHS = ("Cora", "CiteSeer", "PubMed")
 SPLITS, LABELS, MOST_EPOCHS = 3, 20, 300
@@ -26,7 +26,7 @@ MEASURES = {"AltOpt(cross_fit=False)": "same_accuracy_bare", "AltOpt()": "same_a
 HIDDEN, RATE = 64, 0.5
 
 
-def to_the_same_accuracy(report: Report, say: Say) -> None:
+def to_the_same_accuracy(report: Report, log: Log) -> None:
     """A table a graph, over a few splits, and the ratios; without a graph's raw files, a word about that."""
     there = [name for name in GRAPHS if available()[name]]
     if optional.find(optional.GEOMETRIC) is None or not there:
@@ -36,7 +36,7 @@ def to_the_same_accuracy(report: Report, say: Say) -> None:
         )
         return
     for name in there:
-        on_one_graph(report, name, load(name), say)
+        on_one_graph(report, name, load(name), log)
     report.notes.append(
         f"To the same accuracy: APPNP trains until its mean test accuracy over {SPLITS} splits first reaches ours, or, "
         f"where it does not within {MOST_EPOCHS} epochs, until it is at its best; test labels serve for nothing but "
@@ -48,15 +48,15 @@ def to_the_same_accuracy(report: Report, say: Say) -> None:
     )
 
 
-def on_one_graph(report: Report, name: str, data: Dataset, say: Say) -> None:
+def on_one_graph(report: Report, name: str, data: Dataset, log: Log) -> None:
     """Our fits, and the peers' trained for as many epochs as it takes to be as good as they are on average."""
     curves, rows = [], []
     known: dict[tuple[str, int], list[float]] = {}  # the seconds a peer takes for so many epochs
     for seed in range(SPLITS):
-        say(f"APPNP epoch by epoch, {name}, split {seed}")
+        log(f"APPNP epoch by epoch, {name}, split {seed}")
         curves.append(peers_curve(data, seed))
     for who, settings in OURS.items():
-        say(f"{who} and APPNP to the same accuracy, {name}")
+        log(f"{who} and APPNP to the same accuracy, {name}")
         fits = [our_fit(data, seed, settings) for seed in range(SPLITS)]
         aim = float(np.mean([accuracy for _, accuracy in fits]))
         epochs, reached = epochs_needed(np.mean(curves, axis=0), aim)
@@ -116,7 +116,7 @@ def peers_curve(data: Dataset, seed: int) -> list[float]:
         seen.append(float(np.mean(labels[judges] == np.asarray(data.y)[judges])))
         return False
 
-    sparse_first_layer(MOST_EPOCHS).fit(data.X, known, data.graph, seed=seed, until=look)
+    sparse_first_layer(MOST_EPOCHS).fit(data.X, known, data.graph, seed=seed, on_epoch=look)
     return seen
 
 

@@ -16,7 +16,7 @@ from altopt_lab.bench import machine, optional
 from altopt_lab.bench.graphs import SEED, Case
 from altopt_lab.bench.propagate import edge_index, torch_csr
 from altopt_lab.bench.report import TIMES, Report, times_table
-from altopt_lab.bench.timing import Contestant, Say, Timing, Unavailable, best_of, race, ratio
+from altopt_lab.bench.timing import Contestant, Log, Timing, Unavailable, best_of, race, ratio
 
 WEIGHTS = ((0.5, 5.0), (0.1, 1.0))  # lambda1, lambda2: the paper's, and weaker ones
 TARGET, TRUTH = 1e-3, 1e-8
@@ -52,18 +52,18 @@ class Task:
         )
 
 
-def run(case: Case, repeats: int | None, say: Say) -> Report:
+def run(case: Case, repeats: int | None, log: Log) -> Report:
     report = Report("solve", case.size.name, case.size.facts(), repeats or REPEATS)
     report.not_installed = optional.missing(optional.GEOMETRIC, optional.NETWORK)
     speedups, streams = [], []
     # products takes minutes a solve: the paper's own weights only
     for lambda1, lambda2 in WEIGHTS[:1] if case.size.name == "products" else WEIGHTS:
-        task = make(case, lambda1, lambda2, say)
+        task = make(case, lambda1, lambda2, log)
         with machine.same_threads(case.numbers):
-            solvers = our_solvers(task, say)
+            solvers = our_solvers(task, log)
             steps = next(solver.facts["steps"] for solver in solvers if solver.who == PAPER)
             contestants = [machine.triad(), *solvers, *plain_steps(task, steps)]
-            timings = race(contestants, report.repeats, CAP, say)
+            timings = race(contestants, report.repeats, CAP, log)
         title = (
             f"F to relative error {TARGET:g}, lambda1 {lambda1}, lambda2 {lambda2}, best of {report.repeats}"
         )
@@ -72,10 +72,10 @@ def run(case: Case, repeats: int | None, say: Say) -> Report:
         speedups.append(ratio(best_of(timings, TORCH), best_of(timings, ours_best(timings))))
         streams.append(machine.bandwidth(timings))
         if lambda1 == WEIGHTS[0][0]:
-            report.measure(same_argmax=same_argmax(task, say))
+            report.measure(same_argmax=same_argmax(task, log))
     if case.size.name != "products":  # where a task of the others takes many minutes
         with machine.same_threads(case.numbers):
-            timings = race(whole_tasks(case), min(3, report.repeats), CAP, say)
+            timings = race(whole_tasks(case), min(3, report.repeats), CAP, log)
         title = (
             "whole tasks of other libraries on the same graph and labels, each with its own system and stop"
         )
@@ -92,9 +92,9 @@ def run(case: Case, repeats: int | None, say: Say) -> Report:
     return report
 
 
-def make(case: Case, lambda1: float, lambda2: float, say: Say) -> Task:
+def make(case: Case, lambda1: float, lambda2: float, log: Log) -> Task:
     """A system with an encoder's output that is right more often than not, and its solution."""
-    say(f"solving to {TRUTH:g}: lambda1 {lambda1}, lambda2 {lambda2}")
+    log(f"solving to {TRUTH:g}: lambda1 {lambda1}, lambda2 {lambda2}")
     n, c = case.size.n_nodes, case.size.n_classes
     known = case.known()
     Y = one_hot(known, c, np.float32)
@@ -147,7 +147,7 @@ def fewest_in_a_row(task: Task, form: Callable[[int], Solver]) -> int:
     raise Unavailable(f"not within {MAX_STEPS:,} steps")
 
 
-def our_solvers(task: Task, say: Say) -> list[Contestant]:
+def our_solvers(task: Task, log: Log) -> list[Contestant]:
     """Each with the least number of steps that leads to the target."""
     forms: dict[str, Callable[[int], Solver]] = {
         CHEBYSHEV: lambda k: ChebyshevSteps(n_steps=k),
@@ -155,7 +155,7 @@ def our_solvers(task: Task, say: Say) -> list[Contestant]:
     }
     counted: dict[str, tuple[Solver, int]] = {}
     for who, form in forms.items():
-        say(f"counting steps of {who}")
+        log(f"counting steps of {who}")
         k = fewest(partial(is_enough, task, form))
         counted[who] = (form(k), k)
     steady: dict[str, Callable[[int], Solver]] = {
@@ -163,7 +163,7 @@ def our_solvers(task: Task, say: Say) -> list[Contestant]:
         PAPER: lambda k: GradientSteps(n_steps=k),
     }
     for who, form in steady.items():
-        say(f"counting steps of {who}")
+        log(f"counting steps of {who}")
         k = fewest_in_a_row(task, form)
         counted[who] = (form(k), k)
     counted["ChebyshevSteps(rtol=1e-3), certified"] = (ChebyshevSteps(rtol=TARGET), 0)
@@ -240,9 +240,9 @@ def plain_steps(task: Task, steps: int) -> list[Contestant]:
     return [contestant(who, step, guess * numbers) for who, (step, guess) in guesses.items()]
 
 
-def same_argmax(task: Task, say: Say) -> float:
+def same_argmax(task: Task, log: Log) -> float:
     """The share of nodes that get the same class from Jacobi's steps in float16 storage and in float64."""
-    say("argmax of F in float16 storage")
+    log("argmax of F in float16 storage")
     pace = 1.0 + task.lambda1 + task.lambda2 * task.labelled
     held = (task.lambda1 * task.P + task.lambda2 * task.Y * task.labelled[:, None]) / pace[:, None]
     classes = []

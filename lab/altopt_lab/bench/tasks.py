@@ -70,17 +70,17 @@ def accuracy(model: AltOpt, truth: Array, known: Array) -> float:
 
 
 @dataclass(frozen=True)
-class Diary:
+class RecordingEncoder:
     """An encoder that writes down what it is given to learn, and does nothing else differently."""
 
     inside: MLPEncoder
     folder: str
 
-    def begin(self, n_features: int, n_classes: int, seed: int) -> "DiaryLearner":
-        return DiaryLearner(self.inside.begin(n_features, n_classes, seed), Path(self.folder))
+    def begin(self, n_features: int, n_classes: int, seed: int) -> "RecordingLearner":
+        return RecordingLearner(self.inside.begin(n_features, n_classes, seed), Path(self.folder))
 
 
-class DiaryLearner:
+class RecordingLearner:
     def __init__(self, inside: Learner, folder: Path) -> None:
         self.inside, self.folder, self.n_calls = inside, folder, 0
 
@@ -103,7 +103,7 @@ class DiaryLearner:
         self.inside.restore(state)
 
 
-def five_rounds(size: str, total_epochs: int, diary: str | None = None) -> dict[str, Any]:
+def five_rounds(size: str, total_epochs: int, recording: str | None = None) -> dict[str, Any]:
     """ALT-OPT-5 with the size's encoder and as many labels as the graph it is named after has."""
     MLPEncoder().begin(2, 2, 0)  # what torch imports for that is no part of the fit's time
     case = graphs.load(graphs.find(size))
@@ -114,24 +114,24 @@ def five_rounds(size: str, total_epochs: int, diary: str | None = None) -> dict[
         n_rounds=5,
         total_epochs=total_epochs,
         n_warmup=WARM_UP,
-        encoder=encoder if diary is None else Diary(encoder, diary),
+        encoder=encoder if recording is None else RecordingEncoder(encoder, recording),
         random_state=graphs.SEED,
     )
     found: dict[str, Any] = {}
     with measured(found):
         model.fit(X, y, graph=A)
-    if diary is not None:
-        np.save(Path(diary) / "F.npy", model.scores_)
+    if recording is not None:
+        np.save(Path(recording) / "F.npy", model.scores_)
     return found | {"accuracy": accuracy(model, case.y, y), "encoder": asdict(encoder)}
 
 
-def encoder_alone(size: str, diary: str) -> dict[str, Any]:
+def encoder_alone(size: str, recording: str) -> dict[str, Any]:
     """The same encoder on the rows and targets that a fit wrote down, and one prediction of all rows.
 
     What was written down is read call by call, and the clock stands still meanwhile. Whoever trains it has the
     graph, X and the given F at hand too, as the fit has.
     """
-    folder, wanted = Path(diary), graphs.find(size)
+    folder, wanted = Path(recording), graphs.find(size)
     case = graphs.load(wanted)
     X, A = case.X, case.adjacency()
     rows, F = np.load(folder / "all.npy"), np.load(folder / "F.npy")
@@ -155,9 +155,9 @@ def encoder_alone(size: str, diary: str) -> dict[str, Any]:
     return total | at_hand | {"before_gb": parts[0]["before_gb"], "peak_gb": parts[-1]["peak_gb"]}
 
 
-def encoder_eager(size: str, diary: str) -> dict[str, Any]:
+def encoder_eager(size: str, recording: str) -> dict[str, Any]:
     """Two epochs of the same network as any tutorial trains it, full batch in eager torch, on the first rows."""
-    folder, wanted = Path(diary), graphs.find(size)
+    folder, wanted = Path(recording), graphs.find(size)
     case = graphs.load(wanted)
     some, targets = (np.load(folder / f"0-{name}.npy") for name in ("X", "targets"))
     found: dict[str, Any] = {"n_nodes": len(case.y)}

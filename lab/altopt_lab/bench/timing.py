@@ -14,7 +14,7 @@ SAMPLE = 0.005  # seconds: shorter jobs are repeated until a sample lasts this l
 PAUSE = 0.02  # seconds between turns: the last one's threads must have gone to sleep
 MEMORY_LIMIT = 16.0  # GB: who needs more is not started
 
-Say = Callable[[str], None]
+Log = Callable[[str], None]
 
 
 class Unavailable(InputError):
@@ -69,7 +69,7 @@ def ratio(above: float | None, below: float | None) -> float | None:
 
 
 def race(
-    contestants: Sequence[Contestant], repeats: int, cap: float, say: Say = lambda line: None
+    contestants: Sequence[Contestant], repeats: int, cap: float, log: Log = lambda line: None
 ) -> list[Timing]:
     """Everyone once to warm up, then `repeats` rounds in which each has a turn; who has used `cap` seconds rests.
 
@@ -77,10 +77,10 @@ def race(
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # peers warn of their own limits, not of the measurement's
-        return _race(contestants, repeats, cap, say)
+        return _race(contestants, repeats, cap, log)
 
 
-def _race(contestants: Sequence[Contestant], repeats: int, cap: float, say: Say) -> list[Timing]:
+def _race(contestants: Sequence[Contestant], repeats: int, cap: float, log: Log) -> list[Timing]:
     timings, jobs = [], []
     for contestant in contestants:
         timing = Timing(contestant.who, contestant.kind, note=contestant.note, facts=contestant.facts)
@@ -88,7 +88,7 @@ def _race(contestants: Sequence[Contestant], repeats: int, cap: float, say: Say)
         if contestant.needs_gb > MEMORY_LIMIT:
             timing.note = f"skipped: would need {contestant.needs_gb:.1f} GB"
             continue
-        say(f"preparing {contestant.who}")
+        log(f"preparing {contestant.who}")
         try:
             job = contestant.prepare()
             wall, cpu = sample(job, 1)
@@ -102,7 +102,7 @@ def _race(contestants: Sequence[Contestant], repeats: int, cap: float, say: Say)
             timing.cpus.append(cpu / contestant.share)
         jobs.append((contestant, timing, job, wall, [wall]))
     for number in range(repeats):
-        say(f"round {number + 1} of {repeats}")
+        log(f"round {number + 1} of {repeats}")
         for contestant, timing, job, first, spent in jobs:
             if sum(spent) > cap:
                 continue

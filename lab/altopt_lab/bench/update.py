@@ -14,7 +14,7 @@ from altopt.operator import NormalizedAdjacency
 from altopt_lab.bench import graphs
 from altopt_lab.bench.graphs import SEED, Case
 from altopt_lab.bench.report import Report, Table
-from altopt_lab.bench.timing import Say
+from altopt_lab.bench.timing import Log
 
 REPEATS = 300  # labels taken in, one after another
 EXPLAINED = 100
@@ -44,16 +44,16 @@ COLUMNS = (
 )
 
 
-def run(case: Case, repeats: int | None, say: Say) -> Report:
+def run(case: Case, repeats: int | None, log: Log) -> Report:
     report = Report("update", case.size.name, case.size.facts(), repeats or REPEATS)
     cases = {case.size.name: case}
     if case.size.name == "arxiv":
         other = replace(case.size, **OTHER)
-        cases["200k"] = graphs.load(other, say)
-        cases["4x"] = graphs.load(graphs.grown(case.size, 4), say)
+        cases["200k"] = graphs.load(other, log)
+        cases["4x"] = graphs.load(graphs.grown(case.size, 4), log)
     rows: list[dict[str, Any]] = []
     for name, one in cases.items():
-        found = on_case(one, report.repeats, say)
+        found = on_case(one, report.repeats, log)
         rows += [{"times": name, **row} for row in found]
     title = (
         f"a label that is new, residual at most {COARSE:g} sqrt(degree) on every node; ratio: median / a full solve; "
@@ -80,17 +80,17 @@ def run(case: Case, repeats: int | None, say: Say) -> Report:
     return report
 
 
-def on_case(case: Case, repeats: int, say: Say) -> list[dict[str, Any]]:
+def on_case(case: Case, repeats: int, log: Log) -> list[dict[str, Any]]:
     """Rows for a full solve, updates and explanations on one graph."""
-    say(f"fitting {case.size.n_nodes:,} nodes")
+    log(f"fitting {case.size.n_nodes:,} nodes")
     y, graph = case.known(), Graph(case.adjacency())
     model = AltOpt(random_state=SEED, n_rounds=1, n_warmup=10, n_epochs=10, cross_fit=False).fit(
         case.X, y, graph=graph
     )
     basics = {"nodes": case.size.n_nodes, "edges": case.size.n_edges}
-    say("full solves")
+    log("full solves")
     solved = full_solves(model)
-    say("explanations")
+    log("explanations")
     free = np.random.default_rng(SEED).permutation(np.flatnonzero(y < 0))
     model.explain(int(free[-1]))  # sets up what later calls share
     asked, reached, taken, off = [], [], [], [0.0]
@@ -102,7 +102,7 @@ def on_case(case: Case, repeats: int, say: Say) -> list[dict[str, Any]]:
         off.append(float(np.abs(explanation.remainder).max() / explanation.total))
     for node in free[-10:].tolist():
         taken.append(memory_of(model, lambda node=node: model.explain(node)))
-    say(f"{repeats} labels, one after another")
+    log(f"{repeats} labels, one after another")
     model.update({int(free[-1]): int(case.y[free[-1]])}, tolerance=COARSE)  # measures what the fit left
     walls, touched, changed, memory = [], [], [], []
     for node in free[:repeats].tolist():

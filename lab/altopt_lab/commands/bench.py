@@ -31,11 +31,11 @@ def bench(
     if record is not None:
         prepare_file(record)
 
-    def say(line: str) -> None:
+    def log(line: str) -> None:
         if not quiet:
             print(line, file=sys.stderr, flush=True)
 
-    for found in run(names, wanted, repeats, say):
+    for found in run(names, wanted, repeats, log):
         line = json.dumps(found, allow_nan=False)
         if record is not None:
             with record.open("a", encoding="utf-8") as file:

@@ -45,11 +45,11 @@ def reproduce(
     from altopt.cli.progress import Works
     from altopt_lab.experiments.reproduce import find, read_budget, request, results, tuning
 
-    seconds, ask = read_budget(budget), request(dataset, rate, splits, runs, method)
+    seconds, only = read_budget(budget), request(dataset, rate, splits, runs, method)
     with Works(quiet) as works:
         if what == "tuning":
-            typer.echo(tuning(ask, out, data, seconds, works.say))
+            typer.echo(tuning(only, out, data, seconds, works.say))
             return
         names = find(what)
-        text = results(names, ask, out, data, seconds, retry, works)
+        text = results(names, only, out, data, seconds, retry, works)
     typer.echo(text)

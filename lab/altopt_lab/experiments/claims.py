@@ -7,8 +7,8 @@ from typing import Literal
 from altopt_lab.experiments import published
 from altopt_lab.experiments.protocols import CELLS, CITATION, RATES, Cell
 from altopt_lab.experiments.tables.costs import FULL_NAME, SIZES, STEPS, best_epochs
+from altopt_lab.experiments.tables.paper_table import RecordIndex
 from altopt_lab.experiments.tables.studies import ABLATIONS, FULL, ROUND_CELLS
-from altopt_lab.experiments.tables.table import Shelf
 from altopt_lab.experiments.tables.transductive import methods
 from altopt_lab.experiments.timed import ALT_OPT, Cost, EpochTime, LayerMemory
 
@@ -46,34 +46,34 @@ class CellVerdict:
         return "not run" if self.ours is None else "met" if self.ours >= self.paper - SLACK else "not met"
 
 
-def cell_verdicts(shelf: Shelf) -> list[CellVerdict]:
+def cell_verdicts(index: RecordIndex) -> list[CellVerdict]:
     found = []
     for cell in CELLS:
         paper, peer = published.accuracy("ALT-OPT", cell), published.accuracy("APPNP", cell)
         if paper is None or peer is None:
             continue
-        both = shelf.on_the_same_splits("ALT-OPT", "APPNP", cell)
-        ours = shelf.mean("ALT-OPT", cell) if both is None else both[0]
+        both = index.on_the_same_splits("ALT-OPT", "APPNP", cell)
+        ours = index.mean("ALT-OPT", cell) if both is None else both[0]
         asked = None if both is None else both[1] + paper - peer - SLACK
         found.append(CellVerdict(cell, ours, asked, paper, 0 if both is None else both[2]))
     return found
 
 
-def verdicts(shelf: Shelf) -> list[Verdict]:
+def verdicts(index: RecordIndex) -> list[Verdict]:
     return [
-        *against_the_peer(shelf),
-        ahead_at_low_rates(shelf),
-        five_rounds_suffice(shelf),
-        matters_at_low_rates(shelf, "without pseudo labels", "Pseudo labels matter most at low label rates"),
-        matters_at_low_rates(shelf, "without diffusion", "Diffusion matters at low label rates"),
-        memory_is_flat(shelf),
-        faster_an_epoch(shelf),
-        faster_to_the_best(shelf),
+        *against_the_peer(index),
+        ahead_at_low_rates(index),
+        five_rounds_suffice(index),
+        matters_at_low_rates(index, "without pseudo labels", "Pseudo labels matter most at low label rates"),
+        matters_at_low_rates(index, "without diffusion", "Diffusion matters at low label rates"),
+        memory_is_flat(index),
+        faster_an_epoch(index),
+        faster_to_the_best(index),
     ]
 
 
-def against_the_peer(shelf: Shelf) -> Iterator[Verdict]:
-    cells = cell_verdicts(shelf)
+def against_the_peer(index: RecordIndex) -> Iterator[Verdict]:
+    cells = cell_verdicts(index)
     run = [cell for cell in cells if cell.outcome != "not run"]
     short = [str(cell.cell) for cell in run if cell.outcome == "not met"]
     words = f"{len(run) - len(short)} of {len(run)} cells that both were run in, of {len(cells)}" + but(short)
@@ -90,7 +90,7 @@ def against_the_peer(shelf: Shelf) -> Iterator[Verdict]:
     yield Verdict("ALT-OPT's average is at or above the paper's", judge(bool(there), gap >= 0), words)
 
 
-def ahead_at_low_rates(shelf: Shelf) -> Verdict:
+def ahead_at_low_rates(index: RecordIndex) -> Verdict:
     claim = "ALT-OPT is ahead of the other methods at 5, 10 and 20 labels per class"
     behind, n_cells = [], 0
     for cell in (Cell(name, rate) for name in CITATION for rate in LOW):
@@ -98,7 +98,7 @@ def ahead_at_low_rates(shelf: Shelf) -> Verdict:
             other: both
             for other in methods()
             if other not in ("ALT-OPT", "AltOpt()")
-            and (both := shelf.on_the_same_splits("ALT-OPT", other, cell)) is not None
+            and (both := index.on_the_same_splits("ALT-OPT", other, cell)) is not None
         }
         n_cells += bool(found)
         ahead_of_us = [other for other, (ours, theirs, _) in found.items() if theirs > ours]
@@ -108,26 +108,26 @@ def ahead_at_low_rates(shelf: Shelf) -> Verdict:
     return Verdict(claim, judge(n_cells > 0, not behind), words)
 
 
-def five_rounds_suffice(shelf: Shelf) -> Verdict:
+def five_rounds_suffice(index: RecordIndex) -> Verdict:
     """With five updates of F instead of one an epoch nothing is lost that matters."""
     claim = f"ALT-OPT-5 is within {SLACK} of ALT-OPT-Full"
     gaps = []
     for cell in ROUND_CELLS:
-        five, full = shelf.mean("ALT-OPT", cell, (("n_rounds", 5),)), shelf.mean("ALT-OPT", cell, FULL)
+        five, full = index.mean("ALT-OPT", cell, (("n_rounds", 5),)), index.mean("ALT-OPT", cell, FULL)
         if five is not None and full is not None:
             gaps.append((cell, five - full))
     words = ", ".join(f"{cell} {gap:+.2f}" for cell, gap in gaps)
     return Verdict(claim, judge(bool(gaps), all(gap >= -SLACK for _, gap in gaps)), words)
 
 
-def matters_at_low_rates(shelf: Shelf, without: str, claim: str) -> Verdict:
+def matters_at_low_rates(index: RecordIndex, without: str, claim: str) -> Verdict:
     """What a part gives with the fewest labels is more than half a point, and more than it gives with the most."""
     words, good = [], []
     for name in ("Cora", "CiteSeer"):
         gains = {}
         for rate in (RATES[0], HIGH):
-            whole = shelf.mean("ALT-OPT", Cell(name, rate))
-            part = shelf.mean("ALT-OPT", Cell(name, rate), ABLATIONS[without])
+            whole = index.mean("ALT-OPT", Cell(name, rate))
+            part = index.mean("ALT-OPT", Cell(name, rate), ABLATIONS[without])
             if whole is not None and part is not None:
                 gains[rate] = whole - part
         if len(gains) == 2:
@@ -136,10 +136,10 @@ def matters_at_low_rates(shelf: Shelf, without: str, claim: str) -> Verdict:
     return Verdict(claim, judge(bool(good), all(good)), "; ".join(words))
 
 
-def memory_is_flat(shelf: Shelf) -> Verdict:
+def memory_is_flat(index: RecordIndex) -> Verdict:
     words, good = [], []
     for size in SIZES:
-        lines = [shelf.get(LayerMemory(ALT_OPT, size, K).key) for K in (STEPS[0], STEPS[-1])]
+        lines = [index.get(LayerMemory(ALT_OPT, size, K).key) for K in (STEPS[0], STEPS[-1])]
         peaks = [line["peak_gb"] for line in lines if line is not None and "peak_gb" in line]
         if len(peaks) == 2:
             words.append(f"{size} size: {peaks[0]:.2f} GB at K={STEPS[0]}, {peaks[1]:.2f} at K={STEPS[-1]}")
@@ -149,12 +149,12 @@ def memory_is_flat(shelf: Shelf) -> Verdict:
     )
 
 
-def faster_an_epoch(shelf: Shelf) -> Verdict:
+def faster_an_epoch(index: RecordIndex) -> Verdict:
     """ALT-OPT-Full, the slowest form, against APPNP as PyTorch Geometric has it; ours of APPNP is named beside."""
     words, good = [], []
     for name in CITATION:
         lines = [
-            shelf.get(EpochTime(method, Cell(name, "20")).key)
+            index.get(EpochTime(method, Cell(name, "20")).key)
             for method in ("ALT-OPT-Full on reduced inputs", "APPNP, PyTorch Geometric's layer", "APPNP")
         ]
         times = [line["milliseconds"] for line in lines if line is not None]
@@ -162,7 +162,7 @@ def faster_an_epoch(shelf: Shelf) -> Verdict:
             ours, peer, fast = times
             words.append(f"{name} {ours:.1f} against {peer:.1f} CPU ms ({fast:.1f} with our operator in it)")
             good.append(ours < peer)
-    large, other = shelf.get(Cost(ALT_OPT, "arxiv").key), shelf.get(Cost("APPNP", "arxiv").key)
+    large, other = index.get(Cost(ALT_OPT, "arxiv").key), index.get(Cost("APPNP", "arxiv").key)
     if large is not None and other is not None and "epoch_cpu" in large and "epoch_cpu" in other:
         mine = large["epoch_cpu"] + large["update_cpu"]
         words.append(f"arxiv size {mine:.2f} against {other['epoch_cpu']:.2f} CPU s")
@@ -174,10 +174,10 @@ def faster_an_epoch(shelf: Shelf) -> Verdict:
     )
 
 
-def faster_to_the_best(shelf: Shelf) -> Verdict:
+def faster_to_the_best(index: RecordIndex) -> Verdict:
     words, good = [], []
     for rate in RATES:
-        found = best_epochs(shelf, Cell("Cora", rate))
+        found = best_epochs(index, Cell("Cora", rate))
         if len(found) == 2:
             ours, peer = found[FULL_NAME][1], found["APPNP"][1]
             words.append(f"{rate}: {ours:.2f} against {peer:.2f} s")

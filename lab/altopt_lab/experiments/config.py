@@ -42,7 +42,7 @@ ONLY_LINEAR, ONLY_MLP = ("C", "sharpness"), ("loss", "dropout", "weight_decay", 
 
 
 @dataclass(frozen=True)
-class Form:
+class AltOptConfig:
     """All that a run of ALT-OPT is told. `n_steps` is the paper's K; None solves F to a tolerance instead.
 
     `total_epochs` are spread over the rounds, as in the paper; an epoch of the linear encoder is one L-BFGS iteration.
@@ -72,7 +72,7 @@ class Form:
     n_warmup: int = 100
     total_epochs: int = 200
 
-    def model(self, seed: int, shared: "SharedInputs | None" = None) -> AltOpt:
+    def model(self, seed: int, shared: "InputCache | None" = None) -> AltOpt:
         """The estimator under these settings."""
         feature_view, graph_view, label_view = VIEWS[self.variant]
         n_epochs = self.total_epochs
@@ -125,15 +125,15 @@ class Form:
 # what a search tries first: our default's inputs for few labels and for more, the diffused features alone, also less
 # far and on words as they are and of any length, and the paper's own choices
 HOPS: dict[str, Any] = {"inputs": "hops", "C": None, "feature_weight": 1.0, "temperature": 0.2}
-STARTS: tuple[dict[str, Any], ...] = (
-    asdict(Form(root=True, n_components=64, **HOPS)),
-    asdict(Form(restart=0.2, **HOPS)),
-    asdict(Form(root=True)),
-    asdict(Form()),
-    asdict(Form(restart=0.5, C=20.0)),
-    asdict(Form(row_exponent=0.0, C=2.0, n_components=512)),
+INITIAL_SETTINGS: tuple[dict[str, Any], ...] = (
+    asdict(AltOptConfig(root=True, n_components=64, **HOPS)),
+    asdict(AltOptConfig(restart=0.2, **HOPS)),
+    asdict(AltOptConfig(root=True)),
+    asdict(AltOptConfig()),
+    asdict(AltOptConfig(restart=0.5, C=20.0)),
+    asdict(AltOptConfig(row_exponent=0.0, C=2.0, n_components=512)),
     asdict(
-        Form(
+        AltOptConfig(
             encoder="mlp",
             row_exponent=1.0,
             n_pseudo=200,
@@ -145,11 +145,11 @@ STARTS: tuple[dict[str, Any], ...] = (
 )
 
 
-def form(settings: dict[str, Any]) -> Form:
-    return replace(Form(), **settings)
+def form(settings: dict[str, Any]) -> AltOptConfig:
+    return replace(AltOptConfig(), **settings)
 
 
-class SharedInputs:
+class InputCache:
     """Encoder inputs worked out once for all runs on a data set: they depend on no label and no split.
 
     `seconds` adds up what the inputs of the models made since the last `reset` took to make, whoever made them.
@@ -159,16 +159,16 @@ class SharedInputs:
         self.made: dict[tuple[Any, ...], tuple[Prepared, float]] = {}
         self.seconds = 0.0
 
-    def of(self, inputs: Inputs) -> "Remembered":
-        return Remembered(inputs, self)
+    def of(self, inputs: Inputs) -> "CachedInputs":
+        return CachedInputs(inputs, self)
 
 
 @dataclass(frozen=True)
-class Remembered:
+class CachedInputs:
     """Inputs that are looked up before they are made; the seed of the range finder is always 0."""
 
     inputs: Inputs
-    shared: SharedInputs
+    shared: InputCache
 
     def prepare(
         self, graph: Graph, A_tilde: NormalizedAdjacency, X: Any, restart: float, n_steps: int, seed: int

@@ -19,7 +19,7 @@ import altopt
 from altopt import AltOpt
 from altopt.datasets import load
 from altopt.datasets.splits import hide, per_class
-from altopt_lab.experiments.records import read_records
+from altopt_lab.records import read_records
 
 
 def run(dataset: Any, rate: int, split_seed: int, fused: bool) -> dict[str, Any]:

@@ -6,23 +6,27 @@ from typing import Any
 from altopt.cli.report.charts import Figure, axis, figure
 from altopt.cli.report.page import render
 from altopt_lab.experiments.page import HEAD, as_table, cells_table, claims_table, origin, said
-from altopt_lab.experiments.records import Record
-from altopt_lab.experiments.tables import ARTEFACTS
-from altopt_lab.experiments.tables.table import Chart, Shelf, Shown
+from altopt_lab.experiments.tables import PAPER_TABLES
+from altopt_lab.experiments.tables.paper_table import Chart, RecordIndex, Shown
+from altopt_lab.records import Record
 
 COLOURS = ("#3b7dd8", "#d9822b", "#2e9d6b", "#7a7a85", "#a05bc4", "#c2477f")
 
 
 def results_report(records: list[Record], path: Path) -> None:
     """Write the page."""
-    shelf = Shelf(records)
+    index = RecordIndex(records)
     title, *lead = (" ".join(part.split()) for part in HEAD.replace("`", "").strip().split("\n\n"))
     judged = {"name": "claims", "title": "What the paper claims", "origin": ""}
-    sections = [judged | {"shown": [ready(claims_table(shelf)), ready(cells_table(shelf))]}]
-    for artefact in ARTEFACTS.values():
-        source = " ".join([f"altopt reproduce {artefact.name}{origin(artefact)}", *said(artefact.name)])
-        shown = [ready(found) for found in artefact.show(shelf)]
-        sections.append({"name": artefact.name, "title": artefact.title, "origin": source, "shown": shown})
+    sections = [judged | {"shown": [ready(claims_table(index)), ready(cells_table(index))]}]
+    for paper_table in PAPER_TABLES.values():
+        source = " ".join(
+            [f"altopt reproduce {paper_table.name}{origin(paper_table)}", *said(paper_table.name)]
+        )
+        shown = [ready(found) for found in paper_table.show(index)]
+        sections.append(
+            {"name": paper_table.name, "title": paper_table.title, "origin": source, "shown": shown}
+        )
     render("results.html.j2", path, title=title.removeprefix("# "), lead=lead, sections=sections)
 
 

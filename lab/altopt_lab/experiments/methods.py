@@ -19,7 +19,7 @@ from altopt.views import SquaredLaplacianView, TwoHopView
 from altopt_lab.baselines import BASELINES, HETEROPHILY, SearchSpace
 from altopt_lab.baselines.baseline import Baseline
 from altopt_lab.experiments import config
-from altopt_lab.experiments.config import SharedInputs, form
+from altopt_lab.experiments.config import InputCache, form
 from altopt_lab.experiments.recipe import fixed_recipe
 
 Settings = dict[str, Any]
@@ -37,12 +37,12 @@ class Fitted:
 
 
 @dataclass
-class Ground:
+class DatasetContext:
     """A data set and what is worked out once for all fits on it."""
 
     dataset: Dataset
-    shared: SharedInputs = field(default_factory=SharedInputs)
-    shared_links: SharedInputs = field(default_factory=SharedInputs)
+    shared: InputCache = field(default_factory=InputCache)
+    shared_links: InputCache = field(default_factory=InputCache)
 
 
 class Method(Protocol):
@@ -61,21 +61,23 @@ class Method(Protocol):
 
     def space(self, *, inductive: bool = False) -> SearchSpace: ...
 
-    def starts(self) -> list[Settings]:
+    def initial_settings(self) -> list[Settings]:
         """Settings that a search tries first."""
 
-    def final(self, settings: Settings, *, inductive: bool = False) -> Settings:
+    def full_settings(self, settings: Settings, *, inductive: bool = False) -> Settings:
         """What a fit goes by and its record says: the settings, and what is fixed whatever they are."""
 
-    def prune(self, settings: Settings) -> Settings:
+    def drop_unused(self, settings: Settings) -> Settings:
         """Without what has no meaning beside the rest."""
 
-    def fit(self, ground: Ground, split: Split, settings: Settings, seed: int) -> Fitted: ...
+    def fit(self, context: DatasetContext, split: Split, settings: Settings, seed: int) -> Fitted: ...
 
-    def fit_inductively(self, ground: Ground, split: Split, settings: Settings, seed: int) -> Fitted: ...
+    def fit_inductively(
+        self, context: DatasetContext, split: Split, settings: Settings, seed: int
+    ) -> Fitted: ...
 
 
-def within(settings: Settings, space: SearchSpace) -> Settings:
+def projected_on(settings: Settings, space: SearchSpace) -> Settings:
     """A point of the space: these settings where it has them, else its first choice."""
     return {
         key: settings[key] if settings.get(key, ...) in choices else choices[0]
@@ -104,33 +106,33 @@ class AltOptMethod:
         fixed = {*dict(self.fixed), *(INDUCTIVE_FORM if inductive else ())}
         return {key: choices for key, choices in config.SEARCH_SPACE.items() if key not in fixed}
 
-    def starts(self) -> list[Settings]:
-        return [within(start, self.space()) for start in config.STARTS]
+    def initial_settings(self) -> list[Settings]:
+        return [projected_on(start, self.space()) for start in config.INITIAL_SETTINGS]
 
-    def final(self, settings: Settings, *, inductive: bool = False) -> Settings:
+    def full_settings(self, settings: Settings, *, inductive: bool = False) -> Settings:
         return {**settings, **dict(self.fixed), **(INDUCTIVE_FORM if inductive else {})}
 
-    def prune(self, settings: Settings) -> Settings:
+    def drop_unused(self, settings: Settings) -> Settings:
         useless = config.ONLY_MLP if settings.get("encoder", "linear") == "linear" else config.ONLY_LINEAR
         return {key: value for key, value in settings.items() if key not in useless}
 
-    def fit(self, ground: Ground, split: Split, settings: Settings, seed: int) -> Fitted:
-        shared = ground.shared_links if self.links else ground.shared
+    def fit(self, context: DatasetContext, split: Split, settings: Settings, seed: int) -> Fitted:
+        shared = context.shared_links if self.links else context.shared
         shared.seconds = 0.0
-        settings = self.final(settings)
+        settings = self.full_settings(settings)
         model = form(settings).model(seed, shared)
-        data = ground.dataset
+        data = context.dataset
         X = out_links(data) if self.links else data.X
         model.fit(X, graph=data.graph, **shown(data, split, self.validation))
         return Fitted(model.transduction_, settings, of_trace(model), shared.seconds)
 
-    def fit_inductively(self, ground: Ground, split: Split, settings: Settings, seed: int) -> Fitted:
+    def fit_inductively(self, context: DatasetContext, split: Split, settings: Settings, seed: int) -> Fitted:
         """The encoder learns from the training nodes' own features; F is then found on the whole graph.
 
         The fit sees the training nodes and the edges among them alone; all others come as new nodes.
         """
-        settings = self.final(settings, inductive=True)
-        data, y = ground.dataset, np.asarray(ground.dataset.y)
+        settings = self.full_settings(settings, inductive=True)
+        data, y = context.dataset, np.asarray(context.dataset.y)
         part = data.only(split.train)
         model = form(settings).model(seed).fit(part.X, part.y, graph=part.graph)
         others = np.setdiff1d(np.arange(len(y)), split.train)
@@ -206,21 +208,21 @@ class DefaultMethod:
     def space(self, *, inductive: bool = False) -> SearchSpace:
         return {}
 
-    def starts(self) -> list[Settings]:
+    def initial_settings(self) -> list[Settings]:
         return []
 
-    def final(self, settings: Settings, *, inductive: bool = False) -> Settings:
+    def full_settings(self, settings: Settings, *, inductive: bool = False) -> Settings:
         return {}
 
-    def prune(self, settings: Settings) -> Settings:
+    def drop_unused(self, settings: Settings) -> Settings:
         return settings
 
-    def fit(self, ground: Ground, split: Split, settings: Settings, seed: int) -> Fitted:
-        data, model = ground.dataset, self.make(seed)
+    def fit(self, context: DatasetContext, split: Split, settings: Settings, seed: int) -> Fitted:
+        data, model = context.dataset, self.make(seed)
         model.fit(data.X, graph=data.graph, **shown(data, split, self.validation))
         return Fitted(model.transduction_, {}, of_trace(model) | of_own_labels(model, np.asarray(data.y)))
 
-    def fit_inductively(self, ground: Ground, split: Split, settings: Settings, seed: int) -> Fitted:
+    def fit_inductively(self, context: DatasetContext, split: Split, settings: Settings, seed: int) -> Fitted:
         raise InputError(f"{self.name} is compared in the transductive tables only.")
 
 
@@ -230,8 +232,8 @@ class FixedPlanMethod(DefaultMethod):
 
     plan: str = "usual"
 
-    def fit(self, ground: Ground, split: Split, settings: Settings, seed: int) -> Fitted:
-        data: Any = ground.dataset
+    def fit(self, context: DatasetContext, split: Split, settings: Settings, seed: int) -> Fitted:
+        data: Any = context.dataset
         n, d = data.X.shape
         usual = AltOpt().usual_plan(n, d, len(split.train))
         plans = [usual, *alternatives(usual, data.graph, len(split.train)), without_graph(usual)]
@@ -262,29 +264,29 @@ class BaselineMethod:
     def space(self, *, inductive: bool = False) -> SearchSpace:
         return self.kind.search_space(inductive=inductive)
 
-    def starts(self) -> list[Settings]:
+    def initial_settings(self) -> list[Settings]:
         """As it comes, and on features read in another way: a short search must not miss what a graph needs."""
-        usual = within(self.kind().settings(), self.space())
+        usual = projected_on(self.kind().settings(), self.space())
         return [usual, *(usual | {way: not usual[way]} for way in ("scale_rows", "root") if way in usual)]
 
-    def final(self, settings: Settings, *, inductive: bool = False) -> Settings:
+    def full_settings(self, settings: Settings, *, inductive: bool = False) -> Settings:
         return settings | dict(self.fixed)
 
-    def prune(self, settings: Settings) -> Settings:
+    def drop_unused(self, settings: Settings) -> Settings:
         return settings
 
-    def fit(self, ground: Ground, split: Split, settings: Settings, seed: int) -> Fitted:
-        settings = self.final(settings)
-        data, model = ground.dataset, self.kind(**settings)
+    def fit(self, context: DatasetContext, split: Split, settings: Settings, seed: int) -> Fitted:
+        settings = self.full_settings(settings)
+        data, model = context.dataset, self.kind(**settings)
         model.fit(data.X, graph=data.graph, seed=seed, **shown(data, split, self.validation))
         return Fitted(model.transduction_, settings, of_epochs(model))
 
-    def fit_inductively(self, ground: Ground, split: Split, settings: Settings, seed: int) -> Fitted:
+    def fit_inductively(self, context: DatasetContext, split: Split, settings: Settings, seed: int) -> Fitted:
         """Trained on the training nodes and the edges among them; validation and test nodes see the whole graph.
 
         The last epoch counts: validation nodes are not in the graph that is trained on.
         """
-        data, y = ground.dataset, np.asarray(ground.dataset.y)
+        data, y = context.dataset, np.asarray(context.dataset.y)
         part = data.only(split.train)
         model = self.kind(**settings).fit(part.X, part.y, graph=part.graph, seed=seed)
         found = model.apply(data.X, data.graph, hide(y, split.train))

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from altopt_lab.experiments import published
 from altopt_lab.experiments.claims import cell_verdicts, verdicts
-from altopt_lab.experiments.records import read_records
-from altopt_lab.experiments.tables import ARTEFACTS
-from altopt_lab.experiments.tables.table import NOT_RUN, Artefact, Chart, Shelf, Shown, Table
+from altopt_lab.experiments.tables import PAPER_TABLES
+from altopt_lab.experiments.tables.paper_table import NOT_RUN, Chart, PaperTable, RecordIndex, Shown, Table
+from altopt_lab.records import read_records
 
 HEAD = """# Results
 
@@ -24,8 +24,8 @@ per class and, where the files say "by share", at 30 % of the nodes, from the se
 For ALT-OPT that space also holds what the paper leaves open (a linear encoder beside the MLP, the leading directions
 of the diffused features as its input, hops beside them where settings name `inputs`, the mean of five MLPs where they
 name `n_members`); settings under which a fit takes more than a few seconds were left out. They are files in
-`lab/altopt_lab/experiments/settings`; every trial is in `results/tuning.jsonl`. In a run validation labels keep the best
-round or epoch and nothing else. `AltOpt()` is the library's default: no validation label, nothing tuned. Runs that
+`lab/altopt_lab/experiments/settings`; every trial is in `results/tuning.jsonl`. In a run validation labels keep the
+best round or epoch and nothing else. `AltOpt()` is the library's default: no validation label, nothing tuned. Runs that
 differ only by their seed come out alike where ALT-OPT's encoder is linear: nothing in it is drawn at random. `not run`
 means that there was no time for it yet, unless a note says otherwise; the command under the heading runs it.
 """
@@ -34,20 +34,20 @@ NOTES = Path(__file__).parent / "notes.json"
 
 def page(records: list[dict[str, object]]) -> str:
     """The whole page."""
-    shelf = Shelf(records)
-    parts = [HEAD, markdown(claims_table(shelf)), markdown(cells_table(shelf))]
-    parts += [section(artefact, shelf) for artefact in ARTEFACTS.values()]
+    index = RecordIndex(records)
+    parts = [HEAD, markdown(claims_table(index)), markdown(cells_table(index))]
+    parts += [section(paper_table, index) for paper_table in PAPER_TABLES.values()]
     return "\n".join(parts)
 
 
-def claims_table(shelf: Shelf) -> Table:
-    rows = [(verdict.claim, verdict.outcome, verdict.evidence) for verdict in verdicts(shelf)]
+def claims_table(index: RecordIndex) -> Table:
+    rows = [(verdict.claim, verdict.outcome, verdict.evidence) for verdict in verdicts(index)]
     return Table("What the paper claims", ("claim", "here", "by"), rows)
 
 
-def cells_table(shelf: Shelf) -> Table:
+def cells_table(index: RecordIndex) -> Table:
     rows = []
-    for found in cell_verdicts(shelf):
+    for found in cell_verdicts(index):
         ours = NOT_RUN if found.ours is None else f"{found.ours:.2f}"
         asked = NOT_RUN if found.asked is None else f"{found.asked:.2f}"
         gap = "" if found.ours is None else f"{found.ours - found.paper:+.2f}"
@@ -65,17 +65,17 @@ def said(name: str) -> tuple[str, ...]:
     return tuple(notes.get(name, ()))
 
 
-def section(artefact: Artefact, shelf: Shelf) -> str:
-    parts = [f"## {artefact.title}\n", f"`altopt reproduce {artefact.name}`{origin(artefact)}\n"]
-    for shown in artefact.show(shelf):
+def section(paper_table: PaperTable, index: RecordIndex) -> str:
+    parts = [f"## {paper_table.title}\n", f"`altopt reproduce {paper_table.name}`{origin(paper_table)}\n"]
+    for shown in paper_table.show(index):
         parts.append(markdown(shown, "###"))
-    parts += [f"- {note}" for note in said(artefact.name)]
+    parts += [f"- {note}" for note in said(paper_table.name)]
     return "\n".join(parts) + "\n"
 
 
-def origin(artefact: Artefact) -> str:
+def origin(paper_table: PaperTable) -> str:
     try:
-        return f"; beside the paper's {published.source(artefact.name)}."
+        return f"; beside the paper's {published.source(paper_table.name)}."
     except KeyError:
         return "."
 

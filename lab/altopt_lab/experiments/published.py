@@ -13,18 +13,18 @@ def _all() -> dict[str, Any]:
     return dict(json.loads((Path(__file__).parent / "paper_figures.json").read_text(encoding="utf-8")))
 
 
-def published(artefact: str) -> dict[str, Any]:
+def published(paper_table: str) -> dict[str, Any]:
     """The values of one of its tables."""
-    return dict(_all()[artefact]["values"])
+    return dict(_all()[paper_table]["values"])
 
 
-def source(artefact: str) -> str:
+def source(paper_table: str) -> str:
     """Which table or figure of the paper these are from."""
-    return str(_all()[artefact]["from"])
+    return str(_all()[paper_table]["from"])
 
 
-def notes(artefact: str) -> tuple[str, ...]:
-    return tuple(_all()[artefact]["notes"])
+def notes(paper_table: str) -> tuple[str, ...]:
+    return tuple(_all()[paper_table]["notes"])
 
 
 def accuracy(method: str, cell: Cell) -> float | None:

@@ -12,11 +12,18 @@ from altopt_lab.experiments import tuned
 from altopt_lab.experiments.methods import METHODS, find_method
 from altopt_lab.experiments.page import as_table
 from altopt_lab.experiments.protocols import Cell, find_rate
-from altopt_lab.experiments.records import Records
-from altopt_lab.experiments.run import Grounds, Run
-from altopt_lab.experiments.runner import Hear, Work, work_through
-from altopt_lab.experiments.tables import ARTEFACTS
-from altopt_lab.experiments.tables.table import NOT_RUN, Ask, Shelf, Shown, Table, Turn
+from altopt_lab.experiments.run import DatasetContexts, Run
+from altopt_lab.experiments.runner import ProgressCallback, Work, work_through
+from altopt_lab.experiments.tables import PAPER_TABLES
+from altopt_lab.experiments.tables.paper_table import (
+    NOT_RUN,
+    RecordIndex,
+    RunFilter,
+    ScheduledRun,
+    Shown,
+    Table,
+)
+from altopt_lab.records import Records
 
 UNITS = {"s": 1, "m": 60, "h": 3600}
 
@@ -24,10 +31,10 @@ UNITS = {"s": 1, "m": 60, "h": 3600}
 def find(what: str) -> list[str]:
     """The artefacts that a word names."""
     if what == "all":
-        return list(ARTEFACTS)
-    if what in ARTEFACTS:
+        return list(PAPER_TABLES)
+    if what in PAPER_TABLES:
         return [what]
-    raise InputError(f"WHAT must be one of {', '.join(ARTEFACTS)}, tuning or all, but is {what!r}.")
+    raise InputError(f"WHAT must be one of {', '.join(PAPER_TABLES)}, tuning or all, but is {what!r}.")
 
 
 def read_budget(text: str | None) -> float:
@@ -46,7 +53,7 @@ def read_budget(text: str | None) -> float:
 
 def request(
     dataset: str | None, rate: str | None, n_splits: int | None, n_runs: int | None, method: str | None = None
-) -> Ask:
+) -> RunFilter:
     """What is asked for, in the data sets' own spelling."""
     if dataset is not None:
         names = {name.lower(): name for name in available()}
@@ -55,42 +62,51 @@ def request(
         dataset = names[dataset.lower().replace("_", "-")]
     if method is not None:
         method = find_method(method).name
-    return Ask(dataset, None if rate is None else find_rate(rate), n_splits, n_runs, method)
+    return RunFilter(dataset, None if rate is None else find_rate(rate), n_splits, n_runs, method)
 
 
-def planned(names: list[str], ask: Ask) -> list[Work]:
+def planned(names: list[str], only: RunFilter) -> list[Work]:
     """All work, in the order of turns: every cell's first split before any second one."""
-    turns: list[Turn] = [turn for name in names for turn in ARTEFACTS[name].plan(ask)]
-    works = dict.fromkeys(turn.work for turn in sorted(turns, key=lambda turn: turn.number))
-    return [work for work in works if ask.method in (None, getattr(work, "method", None))]
+    schedule: list[ScheduledRun] = [
+        scheduled for name in names for scheduled in PAPER_TABLES[name].plan(only)
+    ]
+    works = dict.fromkeys(
+        scheduled.work for scheduled in sorted(schedule, key=lambda scheduled: scheduled.number)
+    )
+    return [work for work in works if only.method in (None, getattr(work, "method", None))]
 
 
 def results(
     names: list[str],
-    ask: Ask,
+    only: RunFilter,
     out: Path,
     data: Path | None,
     budget: float,
     retry: bool,
-    hear: Hear,
+    on_progress: ProgressCallback,
 ) -> str:
     """Do the work and say what came out."""
-    wanted = planned(names, ask)
+    wanted = planned(names, only)
     if not wanted:
         raise InputError(
-            f"{', '.join(names)} has nothing{'' if ask.method is None else f' of {ask.method}'} on "
-            f"{ask.dataset or 'any data set'}"
-            f"{'' if ask.rate is None else f' at label rate {ask.rate}'}. Leave --dataset or --rate out to see it all."
+            f"{', '.join(names)} has nothing{'' if only.method is None else f' of {only.method}'} on "
+            f"{only.dataset or 'any data set'}"
+            f"{'' if only.rate is None else f' at label rate {only.rate}'}. "
+            "Leave --dataset or --rate out to see it all."
         )
     there = available(data)
-    lacking = {work.reads for work in wanted if work.reads is not None and not there[work.reads]}
-    wanted = [work for work in wanted if work.reads not in lacking]
+    lacking = {
+        work.needs_dataset
+        for work in wanted
+        if work.needs_dataset is not None and not there[work.needs_dataset]
+    }
+    wanted = [work for work in wanted if work.needs_dataset not in lacking]
     if lacking and not wanted:
-        Grounds(data)(min(lacking))  # says which file is missing and where it belongs
+        DatasetContexts(data)(min(lacking))  # says which file is missing and where it belongs
     with Records(out) as records:
-        found = list(work_through(wanted, records, Grounds(data), budget, retry, hear))
-    shelf = Shelf(found)
-    parts = [words(shown) for name in names for shown in ARTEFACTS[name].show(shelf)]
+        found = list(work_through(wanted, records, DatasetContexts(data), budget, retry, on_progress))
+    index = RecordIndex(found)
+    parts = [words(shown) for name in names for shown in PAPER_TABLES[name].show(index)]
     text = "\n".join(part for part in parts if part)
     left = len(wanted) - len(found)
     ends = [f"{len(found):,} of {len(wanted):,} runs on record in {out}."]
@@ -122,13 +138,13 @@ def words(shown: Shown) -> str:
     return "\n".join([table.title, *text, ""])
 
 
-def tuning(ask: Ask, out: Path, data: Path | None, budget: float, say: Callable[[str], None]) -> str:
+def tuning(only: RunFilter, out: Path, data: Path | None, budget: float, log: Callable[[str], None]) -> str:
     """Choose the settings that are not chosen yet, for all methods in all cells asked for."""
     from altopt_lab.experiments.tuning import tune, usual_effort
 
-    began, grounds, n_done = time.monotonic(), Grounds(data), 0
+    began, contexts, n_done = time.monotonic(), DatasetContexts(data), 0
     cells = dict.fromkeys(
-        (work.method, work.cell) for work in planned(list(ARTEFACTS), ask) if isinstance(work, Run)
+        (work.method, work.cell) for work in planned(list(PAPER_TABLES), only) if isinstance(work, Run)
     )
     with Records(out.with_name("tuning.jsonl")) as records:
         for name, cell in cells:
@@ -147,10 +163,10 @@ def tuning(ask: Ask, out: Path, data: Path | None, budget: float, say: Callable[
             tune(
                 method,
                 at,
-                grounds(cell.dataset),
+                contexts(cell.dataset),
                 records,
                 replace(usual_effort(method, at), seconds=left),
-                say,
+                log,
             )
             n_done += 1
     return f"Chose settings in {n_done} cells; they are in {tuned.FOLDER}."

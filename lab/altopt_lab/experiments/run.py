@@ -15,10 +15,10 @@ from altopt.arrays import Array
 from altopt.datasets import load
 from altopt_lab.bench.machine import describe
 from altopt_lab.bench.worker import peak_gb
-from altopt_lab.experiments.methods import Ground, Settings, find_method
+from altopt_lab.experiments.methods import DatasetContext, Settings, find_method
 from altopt_lab.experiments.protocols import INDUCTIVE, Cell, split_of
-from altopt_lab.experiments.records import Record
 from altopt_lab.experiments.tuned import tuned_settings
+from altopt_lab.records import Record
 
 BROKEN = (
     ArithmeticError,
@@ -47,17 +47,17 @@ class Run:
         return f"{self.method}{changed}, {self.cell}, split {self.split}, seed {self.seed}"
 
     @property
-    def reads(self) -> str:
+    def needs_dataset(self) -> str:
         return self.cell.dataset
 
-    def stands(self, record: Record) -> bool:
+    def is_current(self, record: Record) -> bool:
         """Not when settings were chosen anew since."""
         method = find_method(self.method)
         settings, _ = tuned_settings(method, self.cell)
-        now = method.final(settings | dict(self.change), inductive=self.cell.rate == INDUCTIVE)
+        now = method.full_settings(settings | dict(self.change), inductive=self.cell.rate == INDUCTIVE)
         return "failed" in record or record["settings"] == now
 
-    def perform(self, grounds: "Grounds") -> Record:
+    def perform(self, contexts: "DatasetContexts") -> Record:
         """Fit, judge, and say all that is needed to do it again; a fit that breaks is a record too."""
         method, began = find_method(self.method), time.perf_counter()
         settings, source = tuned_settings(method, self.cell)
@@ -73,38 +73,38 @@ class Run:
             "validation_labels": method.validation,
         }
         try:
-            line |= judged(self, settings, grounds)
+            line |= judged(self, settings, contexts)
         except BROKEN as error:
             line["failed"] = f"{type(error).__name__}: {' '.join(str(error).split())}"[:300]
             line["seconds"] = round(time.perf_counter() - began, 3)
         return line | made_on()
 
 
-class Grounds:
+class DatasetContexts:
     """Data sets, read when they are first wanted, and kept."""
 
     def __init__(self, data: Path | None = None) -> None:
         self._data = data
-        self._read: dict[str, Ground] = {}
+        self._read: dict[str, DatasetContext] = {}
 
-    def __call__(self, name: str) -> Ground:
+    def __call__(self, name: str) -> DatasetContext:
         if name not in self._read:
-            self._read[name] = Ground(load(name, self._data))
+            self._read[name] = DatasetContext(load(name, self._data))
         return self._read[name]
 
 
-def judged(run: Run, settings: Settings, grounds: Grounds) -> Record:
+def judged(run: Run, settings: Settings, contexts: DatasetContexts) -> Record:
     """Accuracy on validation and test nodes, with time and memory."""
-    method, ground = find_method(run.method), grounds(run.cell.dataset)
-    split = split_of(ground.dataset, run.cell.rate, run.split)
+    method, context = find_method(run.method), contexts(run.cell.dataset)
+    split = split_of(context.dataset, run.cell.rate, run.split)
     fit = method.fit_inductively if run.cell.rate == INDUCTIVE else method.fit
     forget_peak()
     began = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # libraries warn of what is to come, not of this run
-        fitted = fit(ground, split, settings | dict(run.change), run.seed)
+        fitted = fit(context, split, settings | dict(run.change), run.seed)
     seconds = time.perf_counter() - began
-    y = np.asarray(ground.dataset.y)
+    y = np.asarray(context.dataset.y)
     return {
         "split": split.how,
         "settings": fitted.settings,

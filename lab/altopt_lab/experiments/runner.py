@@ -4,10 +4,10 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from altopt_lab.experiments.records import Record, Records
+from altopt_lab.records import Record, Records
 
 if TYPE_CHECKING:
-    from altopt_lab.experiments.run import Grounds
+    from altopt_lab.experiments.run import DatasetContexts
 
 
 class Work(Protocol):
@@ -18,25 +18,27 @@ class Work(Protocol):
         """What makes it this work and no other."""
 
     @property
-    def reads(self) -> str | None:
+    def needs_dataset(self) -> str | None:
         """The data set it needs, if it needs one."""
 
-    def stands(self, record: Record) -> bool:
+    def is_current(self, record: Record) -> bool:
         """Whether a record of it still holds."""
 
-    def perform(self, grounds: "Grounds") -> Record: ...
+    def perform(self, contexts: "DatasetContexts") -> Record: ...
 
 
-Hear = Callable[[int, int, Record, float], None]  # done, planned, the record, seconds left (a guess)
+ProgressCallback = Callable[
+    [int, int, Record, float], None
+]  # done, planned, the record, seconds left (a guess)
 
 
 def work_through(
     wanted: Sequence[Work],
     records: Records,
-    grounds: "Grounds",
+    contexts: "DatasetContexts",
     budget: float = float("inf"),
     retry: bool = False,
-    hear: Hear = lambda done, planned, record, left: None,
+    on_progress: ProgressCallback = lambda done, planned, record, left: None,
 ) -> Iterator[Record]:
     """The records of all that is wanted, in that order as far as possible: read, or made now and added.
 
@@ -49,7 +51,7 @@ def work_through(
 
     def settled(work: Work) -> bool:
         line = known.get(work.key)
-        return line is not None and work.stands(line) and not (retry and "failed" in line)
+        return line is not None and work.is_current(line) and not (retry and "failed" in line)
 
     todo = [work for work in dict.fromkeys(wanted) if not settled(work)]
     spent: list[float] = []
@@ -61,17 +63,17 @@ def work_through(
         try:
             fresh = {line["key"]: line for line in records.refresh()}
             known |= fresh
-            if work.key in fresh and work.stands(fresh[work.key]):
+            if work.key in fresh and work.is_current(fresh[work.key]):
                 continue
             start = time.monotonic()
-            record = work.perform(grounds)
+            record = work.perform(contexts)
             spent.append(time.monotonic() - start)
             records.add(record)
             known[work.key] = record
         finally:
             records.release(work.key)
         left = sum(spent) / len(spent) * (len(todo) - number - 1)
-        hear(number + 1, len(todo), record, left)
+        on_progress(number + 1, len(todo), record, left)
     records.refresh()
     known = {line["key"]: line for line in records.lines}
     for work in dict.fromkeys(wanted):

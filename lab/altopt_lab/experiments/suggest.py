@@ -22,7 +22,7 @@ import altopt
 from altopt import AltOpt
 from altopt.arrays import Array
 from altopt.datasets import load
-from altopt_lab.experiments.records import read_records
+from altopt_lab.records import read_records
 
 DATASETS = ("cora", "citeseer", "pubmed", "photo")
 N_ROUNDS, A_ROUND = 10, 5

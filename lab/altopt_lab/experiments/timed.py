@@ -12,10 +12,10 @@ from altopt.datasets.splits import hide
 from altopt_lab.baselines import BASELINES
 from altopt_lab.bench import worker
 from altopt_lab.bench.graphs import find
-from altopt_lab.experiments.config import Form
+from altopt_lab.experiments.config import AltOptConfig
 from altopt_lab.experiments.protocols import Cell, split_of
-from altopt_lab.experiments.records import Record
-from altopt_lab.experiments.run import Grounds, made_on
+from altopt_lab.experiments.run import DatasetContexts, made_on
+from altopt_lab.records import Record
 
 TASKS = "altopt_lab.experiments.timing_tasks"
 ALT_OPT = "ALT-OPT"
@@ -34,13 +34,13 @@ class Cost:
         return f"cost, {self.method}, {self.size} size"
 
     @property
-    def reads(self) -> None:
+    def needs_dataset(self) -> None:
         return None
 
-    def stands(self, record: Record) -> bool:
+    def is_current(self, record: Record) -> bool:
         return "failed" in record or "epoch_cpu" in record
 
-    def perform(self, grounds: Grounds) -> Record:
+    def perform(self, contexts: DatasetContexts) -> Record:
         line: Record = {
             "key": self.key,
             "method": self.method,
@@ -72,13 +72,13 @@ class LayerMemory:
         return f"memory, {self.method}, {self.size} size, K={self.n_steps}"
 
     @property
-    def reads(self) -> None:
+    def needs_dataset(self) -> None:
         return None
 
-    def stands(self, record: Record) -> bool:
+    def is_current(self, record: Record) -> bool:
         return True
 
-    def perform(self, grounds: Grounds) -> Record:
+    def perform(self, contexts: DatasetContexts) -> Record:
         line: Record = {"key": self.key, "method": self.method, "size": self.size, "n_steps": self.n_steps}
         try:
             if self.method == ALT_OPT:
@@ -103,14 +103,14 @@ class EpochTime:
         return f"epoch, {self.method}, {self.cell}"
 
     @property
-    def reads(self) -> str:
+    def needs_dataset(self) -> str:
         return self.cell.dataset
 
-    def stands(self, record: Record) -> bool:
+    def is_current(self, record: Record) -> bool:
         return True
 
-    def perform(self, grounds: Grounds) -> Record:
-        data = grounds(self.cell.dataset).dataset
+    def perform(self, contexts: DatasetContexts) -> Record:
+        data = contexts(self.cell.dataset).dataset
         known = hide(np.asarray(data.y), split_of(data, self.cell.rate, 0).train)
         taken = []
         for n_epochs in (5, 5, 5 + self.n_epochs):  # the first one warms up
@@ -124,7 +124,7 @@ class EpochTime:
     def train(self, data: Dataset, known: Array, n_epochs: int) -> None:
         """So many epochs, no validation nodes to look at."""
         if self.method.startswith("ALT-OPT-Full"):
-            form = Form(
+            form = AltOptConfig(
                 encoder="mlp",
                 inputs="plain" if "plain" in self.method else "reduced",
                 n_pseudo=100,

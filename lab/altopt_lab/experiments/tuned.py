@@ -29,7 +29,7 @@ def name_in_file(method: Method, cell: Cell) -> str:
     return str(cell)
 
 
-def elsewhere(method: Method, name: str) -> list[Settings]:
+def chosen_elsewhere(method: Method, name: str) -> list[Settings]:
     """What was chosen for other data sets under the same protocol: a search begins there."""
     protocol = name.partition(" ")[2]
     others = read(file_of(method.name)).items()

@@ -17,10 +17,10 @@ from altopt.arrays import Array
 from altopt.errors import InputError
 from altopt.training.class_priors import class_weights, priors_from_confusion
 from altopt_lab.experiments import tuned
-from altopt_lab.experiments.methods import AltOptMethod, Ground, Method, Settings, within
+from altopt_lab.experiments.methods import AltOptMethod, DatasetContext, Method, Settings, projected_on
 from altopt_lab.experiments.protocols import CO_OCCURRENCE, INDUCTIVE, Cell, split_of, tuning_splits
-from altopt_lab.experiments.records import Record, Records
 from altopt_lab.experiments.run import accuracy, made_on
+from altopt_lab.records import Record, Records
 
 LONGEST_FIT = 8.0  # CPU seconds: slower settings of ALT-OPT are not chosen, for hundreds of runs follow
 
@@ -53,26 +53,29 @@ def usual_effort(method: Method, cell: Cell) -> Effort:
 def tune(
     method: Method,
     cell: Cell,
-    ground: Ground,
+    context: DatasetContext,
     records: Records,
     effort: Effort,
-    say: Callable[[str], None] = lambda line: None,
+    log: Callable[[str], None] = lambda line: None,
 ) -> Record:
     """Choose a cell's settings; trials on record count, and what is chosen goes into the method's file."""
     name, inductive = tuned.name_in_file(method, cell), cell.rate == INDUCTIVE
     space = method.space(inductive=inductive)
-    trials = Trials(method, cell, name, ground, records)
+    trials = Trials(method, cell, name, context, records)
     study = new_study(effort.n_splits)
     for scores in trials.by_settings.values():
         study.add_trial(past_trial(study, space, scores, effort))
-    for settings in [*method.starts(), *(within(found, space) for found in tuned.elsewhere(method, name))]:
+    for settings in [
+        *method.initial_settings(),
+        *(projected_on(found, space) for found in tuned.chosen_elsewhere(method, name)),
+    ]:
         if trials.canonical(settings) not in trials.by_settings:
             study.enqueue_trial(settings, skip_if_exists=True)
     began = time.perf_counter()
     while trials.n_within(space) < min(effort.n_trials, n_points(space)):
         if time.perf_counter() - began > effort.seconds and len(trials.by_settings) >= 4:
             break
-        if not one_trial(study, space, trials, effort, say):
+        if not one_trial(study, space, trials, effort, log):
             break
     best = trials.ranking(effort.n_splits, effort.longest_fit)[: effort.n_finalists]
     for settings in best:
@@ -91,7 +94,7 @@ def tune(
     }
     tuned.write(method.name, name, entry)
     right = 100 * mean(found.scores.values())
-    say(f"{method.name} on {name}: {right:.2f} % of validation labels with {winner}")
+    log(f"{method.name} on {name}: {right:.2f} % of validation labels with {winner}")
     return entry
 
 
@@ -105,8 +108,10 @@ class Scores:
 class Trials:
     """What has been tried in a cell, by settings."""
 
-    def __init__(self, method: Method, cell: Cell, name: str, ground: Ground, records: Records) -> None:
-        self.method, self.cell, self.name, self.ground, self.records = method, cell, name, ground, records
+    def __init__(
+        self, method: Method, cell: Cell, name: str, context: DatasetContext, records: Records
+    ) -> None:
+        self.method, self.cell, self.name, self.context, self.records = method, cell, name, context, records
         self.by_settings: dict[str, Scores] = {}
         for line in records.lines:
             alike = line.get("by_class_size", False) == cell.judged_by_class
@@ -114,31 +119,33 @@ class Trials:
                 self._keep(line["settings"], line["split_seed"], line["validation_accuracy"], line["seconds"])
 
     def canonical(self, settings: Settings) -> str:
-        return repr(sorted(self.method.prune(settings).items()))
+        return repr(sorted(self.method.drop_unused(settings).items()))
 
     def n_within(self, space: dict[str, tuple[Any, ...]]) -> int:
         """How many chose all that the space has by now; others, from when it was smaller, only guide the search."""
         tried = (entry.settings for entry in self.by_settings.values())
-        return sum(set(self.method.prune(within(settings, space))) <= set(settings) for settings in tried)
+        return sum(
+            set(self.method.drop_unused(projected_on(settings, space))) <= set(settings) for settings in tried
+        )
 
     def _keep(self, settings: Settings, split: int, found: float, seconds: float) -> None:
-        settings = self.method.prune(settings)
+        settings = self.method.drop_unused(settings)
         entry = self.by_settings.setdefault(self.canonical(settings), Scores(settings, {}, seconds))
         entry.scores[split] = found
         entry.seconds = min(entry.seconds, seconds)
 
     def score(self, settings: Settings, seed: int) -> float:
         """Validation accuracy on a tuning split; fitted if it is not on record."""
-        settings = self.method.prune(settings)
+        settings = self.method.drop_unused(settings)
         known = self.by_settings.get(self.canonical(settings))
         if known is not None and seed in known.scores:
             return known.scores[seed]
-        data = self.ground.dataset
+        data = self.context.dataset
         split = split_of(data, self.cell.rate, seed)
         fit = self.method.fit_inductively if self.cell.rate == INDUCTIVE else self.method.fit
         began = time.process_time()
         try:
-            fitted = fit(self.ground, split, settings, seed)
+            fitted = fit(self.context, split, settings, seed)
             judge = by_class_size if self.cell.judged_by_class else accuracy
             found = judge(fitted.labels, np.asarray(data.y), split.validation)
         except (ArithmeticError, RuntimeError, ValueError) as error:
@@ -216,13 +223,13 @@ def categories(choices: tuple[Any, ...]) -> Any:
 
 
 def one_trial(
-    study: Any, space: dict[str, tuple[Any, ...]], trials: Trials, effort: Effort, say: Callable[[str], None]
+    study: Any, space: dict[str, tuple[Any, ...]], trials: Trials, effort: Effort, log: Callable[[str], None]
 ) -> bool:
     """Ask for settings not yet tried, fit split after split, stop when behind; False when nothing new comes up."""
     import optuna
 
     for _ in range(20):  # settings that differ only in what has no meaning are the same
-        trial = study.ask({key: categories(choices) for key, choices in space.items()})
+        trial = study.only({key: categories(choices) for key, choices in space.items()})
         if trials.canonical(trial.params) not in trials.by_settings:
             break
         study.tell(trial, mean(trials.by_settings[trials.canonical(trial.params)].scores.values()))
@@ -240,7 +247,7 @@ def one_trial(
         study.tell(trial, mean(found))
     number = trials.n_within(space)
     words = f"{trials.method.name} on {trials.name}, trial {number} of {effort.n_trials}"
-    say(f"{words}: {100 * mean(found):.2f} %")
+    log(f"{words}: {100 * mean(found):.2f} %")
     return True
 
 

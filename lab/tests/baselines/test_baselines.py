@@ -60,8 +60,8 @@ def easy():
 
 def fitted(method, easy, *, validation=True, seed=0, **settings):
     X, y, A, split = easy
-    judges = (split.validation, y[split.validation]) if validation else None
-    return quick(method, **settings).fit(X, hide(y, split.train), A, judges, seed=seed)
+    validation = (split.validation, y[split.validation]) if validation else None
+    return quick(method, **settings).fit(X, hide(y, split.train), A, validation, seed=seed)
 
 
 def balanced(labels, y, nodes):
@@ -129,14 +129,14 @@ def test_apply_carries_over_to_a_larger_graph(method, easy):
     X, y, A, _ = easy
     split = fraction(y, 0.6, seed=0)
     part = np.sort(split.train)
-    judges = (split.validation, y[split.validation])
-    if not ALL[method].carries_over:
+    validation = (split.validation, y[split.validation])
+    if not ALL[method].inductive:
         with pytest.raises(InputError, match=r"cannot be applied to 400: .*such as GCN"):
             quick(method).fit(X[part], y[part], A[part][:, part]).apply(X, A)
         with pytest.raises(InputError, match=r"validation_in names another graph"):
-            quick(method).fit(X[part], y[part], A[part][:, part], judges, validation_in=(X, A))
+            quick(method).fit(X[part], y[part], A[part][:, part], validation, validation_in=(X, A))
         return
-    model = quick(method).fit(X[part], y[part], A[part][:, part], judges, validation_in=(X, A))
+    model = quick(method).fit(X[part], y[part], A[part][:, part], validation, validation_in=(X, A))
     found = model.apply(X, A, hide(y, split.train))
     assert found.shape == (400, 3)
     assert balanced(model.classes_[found.argmax(axis=1)], y, split.test) > 0.55
@@ -204,7 +204,7 @@ def test_the_search_space_holds_settings_and_none_other(method):
 def test_a_method_that_propagates_labels_asks_for_them(method, easy):
     X, _, A, _ = easy
     model = fitted(method, easy)
-    if model.reads_labels:
+    if model.needs_labels:
         with pytest.raises(InputError, match=r"propagates labels.*Pass y="):
             model.apply(X, A)
     else:

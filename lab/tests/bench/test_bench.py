@@ -164,7 +164,9 @@ def test_every_installed_peer_is_in_the_table_of_steps(case):
     assert names[:5] == [machine.TRIAD, *propagate.OURS]
     assert {"torch CSR, int32", "torch CSR, int64", "scipy CSR"} <= set(names)
     assert ("MKL" in names) == (optional.find(optional.MKL) is not None)
-    assert any(name.startswith("PyG APPNP") for name in names) == (optional.find(optional.GEOMETRIC) is not None)
+    assert any(name.startswith("PyG APPNP") for name in names) == (
+        optional.find(optional.GEOMETRIC) is not None
+    )
     assert report.not_installed == optional.missing(optional.MKL, optional.GEOMETRIC)
     measured = {row["who"]: row["best"] for row in table.rows}
     assert all(measured[name] for name in names if not name.startswith("altopt")), table.rows
@@ -298,7 +300,7 @@ def test_tasks_measure_what_they_do(case, tmp_path):
     assert found["peak_gb"] >= found["before_gb"] > 0
     assert found["accuracy"] > 0.5
     assert tasks.paper_fit("cora", n_steps=3)["seconds"] > 0
-    tasks.five_rounds("cora", total_epochs=10, diary=str(tmp_path))
+    tasks.five_rounds("cora", total_epochs=10, recording=str(tmp_path))
     assert len(list(tmp_path.glob("*-X.npy"))) == 6  # a warm-up and five rounds
     assert tasks.encoder_alone("cora", str(tmp_path))["seconds"] > 0
     assert tasks.encoder_eager("cora", str(tmp_path))["peak_gb"] > 0
@@ -331,17 +333,17 @@ def record(bench: str, size: str, **measures: float) -> dict:
 def test_goals_are_met_at_the_bound_and_not_beyond_it():
     def outcome(value):
         verdicts = targets.judge([record("propagate", "arxiv", step_float32=value)])
-        [verdict] = [v for v in verdicts if (v.goal.size, v.goal.measure) == ("arxiv", "step_float32")]
+        [verdict] = [v for v in verdicts if (v.target.size, v.target.measure) == ("arxiv", "step_float32")]
         return verdict.outcome()
 
     assert [outcome(value) for value in (3.49, 3.5, 9.0)] == ["not met", "met", "met"]
-    [most] = [v for v in targets.judge([record("growth", "arxiv", time=1.2)]) if v.goal.measure == "time"]
+    [most] = [v for v in targets.judge([record("growth", "arxiv", time=1.2)]) if v.target.measure == "time"]
     assert most.outcome() == "not met"
     assert {verdict.outcome() for verdict in targets.judge([])} == {"not measured"}
 
 
 def test_every_goal_names_a_benchmark_and_a_size():
-    assert all(goal.bench in registry.BENCHES and goal.size in graphs.SIZES for goal in targets.GOALS)
+    assert all(target.bench in registry.BENCHES and target.size in graphs.SIZES for target in targets.TARGETS)
 
 
 def test_the_page_shows_the_last_record_of_each():

@@ -12,13 +12,13 @@ class Chore:
     key: str
     seconds: float = 0.0
     fails: bool = False
-    reads: None = None
+    needs_dataset: None = None
     done: list = field(default_factory=list, compare=False, hash=False)
 
-    def stands(self, record):
+    def is_current(self, record):
         return record.get("settings") != "old"
 
-    def perform(self, grounds):
+    def perform(self, contexts):
         time.sleep(self.seconds)
         self.done.append(self.key)
         line = {"key": self.key, "process": os.getpid()}

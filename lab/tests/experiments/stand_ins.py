@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from altopt.datasets import communities
-from altopt_lab.experiments.methods import Fitted, Ground
+from altopt_lab.experiments.methods import DatasetContext, Fitted
 
 
 @dataclass
@@ -20,15 +20,15 @@ class StandIn:
     def space(self, *, inductive=False):
         return {"good": (0.1, 0.5, 0.9), "useless": (1, 2), "slow": (False, True)}
 
-    def starts(self):
+    def initial_settings(self):
         return [{"good": 0.1, "useless": 1, "slow": False}]
 
-    def prune(self, settings):
+    def drop_unused(self, settings):
         return {key: value for key, value in settings.items() if key != "useless"}
 
-    def fit(self, ground, split, settings, seed):
+    def fit(self, context, split, settings, seed):
         self.fits.append((settings, split.validation))
-        y = np.asarray(ground.dataset.y)
+        y = np.asarray(context.dataset.y)
         rng = np.random.default_rng(seed)
         right = rng.random(len(y)) < settings["good"]
         return Fitted(np.where(right, y, -2), settings)
@@ -36,6 +36,6 @@ class StandIn:
     fit_inductively = fit
 
 
-def small_ground(name="Cora", n_nodes=300):
+def small_context(name="Cora", n_nodes=300):
     """A generated graph under a benchmark's name, large enough for 5 labels of each class and the rest to judge."""
-    return Ground(replace(communities(n_nodes=n_nodes, n_classes=3, seed=1), name=name))
+    return DatasetContext(replace(communities(n_nodes=n_nodes, n_classes=3, seed=1), name=name))

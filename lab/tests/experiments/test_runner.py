@@ -8,16 +8,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 from chores import Chore
-from stand_ins import StandIn, small_ground
+from stand_ins import StandIn, small_context
 
 from altopt import AltOpt
 from altopt_lab.baselines import Baseline
 from altopt_lab.experiments import methods, run
-from altopt_lab.experiments.config import Form, SharedInputs
+from altopt_lab.experiments.config import AltOptConfig, InputCache
 from altopt_lab.experiments.protocols import INDUCTIVE, Cell, split_of
-from altopt_lab.experiments.records import Records, read_records
-from altopt_lab.experiments.run import Grounds, Run
+from altopt_lab.experiments.run import DatasetContexts, Run
 from altopt_lab.experiments.runner import work_through
+from altopt_lab.records import Records, read_records
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def path(tmp_path):
 
 def go(path, chores, **options):
     with Records(path) as records:
-        return list(work_through(chores, records, Grounds(), **options))
+        return list(work_through(chores, records, DatasetContexts(), **options))
 
 
 def test_what_is_on_record_is_not_done_again(path):
@@ -47,9 +47,9 @@ def test_what_no_longer_stands_is_done_again(path):
     assert chore.done == ["a"]
     assert "settings" not in found[0]
     run = Run("ALT-OPT", Cell("Cora", "30%"), split=4, seed=7)
-    line = run.perform(SmallGrounds())
-    assert run.stands(line)
-    assert not run.stands(line | {"settings": {"C": 0.123}})
+    line = run.perform(SmallContexts())
+    assert run.is_current(line)
+    assert not run.is_current(line | {"settings": {"C": 0.123}})
 
 
 def test_a_failure_is_recorded_and_the_others_go_on(path):
@@ -77,7 +77,7 @@ def test_progress_counts_what_is_to_be_done(path):
     go(
         path,
         [Chore("a"), Chore("b"), Chore("c")],
-        hear=lambda done, planned, line, left: heard.append((done, planned)),
+        on_progress=lambda done, planned, line, left: heard.append((done, planned)),
     )
     assert heard == [(1, 2), (2, 2)]
 
@@ -87,7 +87,7 @@ import sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[2])
 from chores import Chore
-from altopt_lab.experiments.records import Records
+from altopt_lab.records import Records
 from altopt_lab.experiments.runner import work_through
 with Records(Path(sys.argv[1])) as records:
     print("ready", flush=True)
@@ -113,17 +113,17 @@ def test_two_processes_share_the_work(path):
     assert len({line["process"] for line in lines}) == 2
 
 
-class SmallGrounds:
+class SmallContexts:
     def __init__(self):
-        self.ground = small_ground()
+        self.context = small_context()
 
     def __call__(self, name):
-        return self.ground
+        return self.context
 
 
 def test_a_record_says_all_that_is_needed_to_do_it_again():
     run = Run("ALT-OPT", Cell("Cora", "30%"), split=4, seed=7, change=(("n_rounds", 2),))
-    first, again = (run.perform(SmallGrounds()) for _ in range(2))
+    first, again = (run.perform(SmallContexts()) for _ in range(2))
     assert first["key"] == "ALT-OPT, n_rounds=2, Cora 30%, split 4, seed 7"
     assert (first["method"], first["dataset"], first["rate"]) == ("ALT-OPT", "Cora", "30%")
     assert (first["split_seed"], first["seed"], first["changed"]) == (4, 7, {"n_rounds": 2})
@@ -139,34 +139,34 @@ def test_a_record_says_all_that_is_needed_to_do_it_again():
 
 def test_a_fit_that_breaks_is_a_record(monkeypatch):
     class Broken(StandIn):
-        def fit(self, ground, split, settings, seed):
+        def fit(self, context, split, settings, seed):
             raise RuntimeError("no  room\nleft")
 
     monkeypatch.setitem(methods.METHODS, "stand-in", Broken(tuned_by=None))
-    line = Run("stand-in", Cell("Cora", "30%"), 0, 0).perform(SmallGrounds())
+    line = Run("stand-in", Cell("Cora", "30%"), 0, 0).perform(SmallContexts())
     assert line["failed"] == "RuntimeError: no room left"
     assert "test_accuracy" not in line
 
 
 def test_test_labels_reach_no_method():
     """With the test labels changed, every method finds the same: it never saw them."""
-    ground = small_ground()
-    split = split_of(ground.dataset, "30%", 0)
-    y = np.array(ground.dataset.y)
+    context = small_context()
+    split = split_of(context.dataset, "30%", 0)
+    y = np.array(context.dataset.y)
     y[split.test] = np.roll(y[split.test], 1)
-    other = methods.Ground(replace(ground.dataset, y=y))
+    other = methods.DatasetContext(replace(context.dataset, y=y))
     few = {"n_epochs": 20}
     for name, settings in {"ALT-OPT": {}, "AltOpt()": {}, "LP": {}, "APPNP": few, "C&S": few}.items():
         method = methods.METHODS[name]
-        one, two = (method.fit(place, split, settings, 0).labels for place in (ground, other))
+        one, two = (method.fit(place, split, settings, 0).labels for place in (context, other))
         np.testing.assert_array_equal(one[split.test], two[split.test])
 
 
 def test_shared_inputs_are_those_a_fit_makes():
-    data, shared = small_ground().dataset, SharedInputs()
+    data, shared = small_context().dataset, InputCache()
     y = np.where(np.arange(300) % 3 == 0, data.y, -1)
     for exponent in (0.0, 1.0):
-        form = Form(row_exponent=exponent, n_components=16)
+        form = AltOptConfig(row_exponent=exponent, n_components=16)
         alone, with_others = form.model(0), form.model(0, shared)
         for model in (alone, with_others):
             model.fit(data.X, y, graph=data.graph)
@@ -184,12 +184,12 @@ def test_an_inductive_fit_sees_training_nodes_alone(name, kind, monkeypatch):
         return fit(self, X, y, graph, *rest, **more)
 
     monkeypatch.setattr(kind, "fit", watched)
-    ground = small_ground()
-    split = split_of(ground.dataset, INDUCTIVE, 0)
-    fitted = methods.METHODS[name].fit_inductively(ground, split, {}, 0)
+    context = small_context()
+    split = split_of(context.dataset, INDUCTIVE, 0)
+    fitted = methods.METHODS[name].fit_inductively(context, split, {}, 0)
     n = len(split.train)
     assert seen == [(n, n, n, (), None)]
-    y = np.asarray(ground.dataset.y)
+    y = np.asarray(context.dataset.y)
     assert np.mean(fitted.labels[split.test] == y[split.test]) > 0.5
 
 

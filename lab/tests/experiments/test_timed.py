@@ -1,12 +1,12 @@
 """What is timed: the parts add up to a training, and more updates of F cost more."""
 
 import pytest
-from stand_ins import small_ground
+from stand_ins import small_context
 
 from altopt_lab.experiments import timing_tasks
 from altopt_lab.experiments.protocols import Cell
 from altopt_lab.experiments.tables.costs import cost_rows, total
-from altopt_lab.experiments.tables.table import Shelf
+from altopt_lab.experiments.tables.paper_table import RecordIndex
 from altopt_lab.experiments.timed import Cost, EpochTime
 
 
@@ -23,9 +23,9 @@ def test_the_parts_of_our_training():
     assert found["peak_gb"] > 0
     assert total(found, 100, 5) >= total(found, 100, 1) >= total(found, 100, None)
     line = found | {"key": Cost("ALT-OPT", "arxiv").key}
-    assert Cost("ALT-OPT", "arxiv").stands(line)
-    assert not Cost("ALT-OPT", "arxiv").stands({"key": line["key"]})
-    rows = {name: seconds for name, _, seconds in cost_rows(Shelf([line]), "arxiv")}
+    assert Cost("ALT-OPT", "arxiv").is_current(line)
+    assert not Cost("ALT-OPT", "arxiv").is_current({"key": line["key"]})
+    rows = {name: seconds for name, _, seconds in cost_rows(RecordIndex([line]), "arxiv")}
     assert rows["MLP"] is None
     assert rows["ALT-OPT-1"] <= rows["ALT-OPT-5"] <= rows["ALT-OPT-Full"]
 
@@ -47,5 +47,5 @@ def test_networks_train_on_the_rows_they_should(method):
 
 @pytest.mark.parametrize("method", ["MLP", "ALT-OPT-Full on reduced inputs"])
 def test_an_epoch_is_what_a_longer_training_takes_more(method):
-    line = EpochTime(method, Cell("Cora", "30%"), n_epochs=30).perform(lambda name: small_ground())
+    line = EpochTime(method, Cell("Cora", "30%"), n_epochs=30).perform(lambda name: small_context())
     assert line["milliseconds"] > 0

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from stand_ins import StandIn, small_ground
+from stand_ins import StandIn, small_context
 
 from altopt_lab.experiments import config, methods, tuned, tuning
 from altopt_lab.experiments.protocols import TUNING_SPLITS, Cell, split_of
-from altopt_lab.experiments.records import Records, read_records
 from altopt_lab.experiments.run import accuracy
+from altopt_lab.records import Records, read_records
 
 pytest.importorskip("optuna")
 CELL = Cell("Cora", "30%")
@@ -26,8 +26,8 @@ def folder(tmp_path, monkeypatch):
 
 def chosen(folder, method, cell=CELL, **effort):
     with Records(folder / "tuning.jsonl") as records:
-        ground, effort = small_ground(cell.dataset), tuning.Effort(**{"n_trials": 6, **effort})
-        return tuning.tune(method, cell, ground, records, effort)
+        context, effort = small_context(cell.dataset), tuning.Effort(**{"n_trials": 6, **effort})
+        return tuning.tune(method, cell, context, records, effort)
 
 
 def test_the_best_on_validation_labels_is_chosen_and_kept(folder):
@@ -115,10 +115,10 @@ def test_tuning_is_not_even_given_test_nodes(folder, monkeypatch):
 
 def test_slow_settings_are_not_chosen(folder):
     class Slow(StandIn):
-        def fit(self, ground, split, settings, seed):
+        def fit(self, context, split, settings, seed):
             if settings["good"] == 0.9:
                 sum(k * k for k in range(2_000_000))
-            return super().fit(ground, split, settings, seed)
+            return super().fit(context, split, settings, seed)
 
     entry = chosen(folder, Slow(), longest_fit=0.04)
     assert entry["settings"]["good"] == 0.5
@@ -154,9 +154,9 @@ def test_a_search_begins_with_what_was_chosen_elsewhere_under_the_same_protocol(
     monkeypatch.setattr(tuned, "FOLDER", folder)
     for name, n_steps in (("Cora", 2), ("Cora by share", 3), ("PubMed", 3)):
         tuned.write("SGC", name, {"settings": {"n_steps": n_steps}})
-    assert tuned.elsewhere(methods.METHODS["SGC"], "CiteSeer") == [{"n_steps": 2}, {"n_steps": 3}]
-    assert tuned.elsewhere(methods.METHODS["SGC"], "CiteSeer by share") == [{"n_steps": 3}]
-    assert tuned.elsewhere(methods.METHODS["SGC"], "PubMed") == [{"n_steps": 2}]
+    assert tuned.chosen_elsewhere(methods.METHODS["SGC"], "CiteSeer") == [{"n_steps": 2}, {"n_steps": 3}]
+    assert tuned.chosen_elsewhere(methods.METHODS["SGC"], "CiteSeer by share") == [{"n_steps": 3}]
+    assert tuned.chosen_elsewhere(methods.METHODS["SGC"], "PubMed") == [{"n_steps": 2}]
 
 
 def test_what_is_on_record_was_run_under_the_settings_on_file():
@@ -170,7 +170,7 @@ def test_what_is_on_record_was_run_under_the_settings_on_file():
     stale = []
     for (name, dataset, rate, _), line in newest.items():
         method, changed = methods.METHODS[name], line.get("changed") or {}
-        chosen = method.final(
+        chosen = method.full_settings(
             tuned.tuned_settings(method, Cell(dataset, rate))[0], inductive=rate == "inductive"
         )
         if {k: v for k, v in line["settings"].items() if k not in changed} != {

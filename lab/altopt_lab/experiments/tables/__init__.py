@@ -4,15 +4,15 @@ from altopt_lab.experiments.tables.choice import CHOICE
 from altopt_lab.experiments.tables.costs import BEST_EPOCHS, COMPLEXITY, EFFICIENCY, EPOCH_TIME, LAYER_MEMORY
 from altopt_lab.experiments.tables.others import HETEROPHILY, INDUCTIVE_TABLE, NORMALISED
 from altopt_lab.experiments.tables.own_labels import OWN_LABELS
+from altopt_lab.experiments.tables.paper_table import PaperTable
 from altopt_lab.experiments.tables.peers import PEERS
 from altopt_lab.experiments.tables.statistics import STATISTICS
 from altopt_lab.experiments.tables.studies import ABLATION, LAYER_TABLE, SENSITIVITY, TOP_K
-from altopt_lab.experiments.tables.table import Artefact
 from altopt_lab.experiments.tables.transductive import TRANSDUCTIVE
 
-ARTEFACTS: dict[str, Artefact] = {
-    artefact.name: artefact
-    for artefact in (
+PAPER_TABLES: dict[str, PaperTable] = {
+    paper_table.name: paper_table
+    for paper_table in (
         TRANSDUCTIVE,
         PEERS,
         OWN_LABELS,

@@ -3,7 +3,16 @@
 from altopt_lab.experiments.methods import PLANS
 from altopt_lab.experiments.protocols import GIVEN, N_SPLITS, Cell
 from altopt_lab.experiments.tables.own_labels import OURS
-from altopt_lab.experiments.tables.table import NOT_RUN, Artefact, Ask, Shelf, Shown, Table, Turn, repeated
+from altopt_lab.experiments.tables.paper_table import (
+    NOT_RUN,
+    PaperTable,
+    RecordIndex,
+    RunFilter,
+    ScheduledRun,
+    Shown,
+    Table,
+    repeated,
+)
 
 CHOICE_CELLS = (
     *(Cell(name, "20") for name in ("Cora", "CiteSeer", "Photo")),
@@ -12,27 +21,27 @@ CHOICE_CELLS = (
 FIXED = {plan: f"always {plan}" for plan in PLANS}
 
 
-def plan(ask: Ask) -> list[Turn]:
+def plan(only: RunFilter) -> list[ScheduledRun]:
     return [
-        turn
-        for cell in filter(ask.wants, CHOICE_CELLS)
+        scheduled
+        for cell in filter(only.matches, CHOICE_CELLS)
         for method in (OURS, *FIXED.values())
-        for turn in repeated(method, cell, ask.n_splits or N_SPLITS, 1)
+        for scheduled in repeated(method, cell, only.n_splits or N_SPLITS, 1)
     ]
 
 
-def show(shelf: Shelf) -> list[Shown]:
+def show(index: RecordIndex) -> list[Shown]:
     rows, lost = [], []
     for cell in CHOICE_CELLS:
-        means = {name: shelf.mean(method, cell) for name, method in FIXED.items()}
+        means = {name: index.mean(method, cell) for name, method in FIXED.items()}
         known = {name: mean for name, mean in means.items() if mean is not None}
-        ours, verdict = shelf.mean(OURS, cell), [NOT_RUN, NOT_RUN]
+        ours, verdict = index.mean(OURS, cell), [NOT_RUN, NOT_RUN]
         if ours is not None and len(known) == len(FIXED):
             best = max(known, key=lambda name: known[name])
             lost.append(known[best] - ours)
             verdict = [best, f"{lost[-1]:+.2f}"]
         fixed = (NOT_RUN if mean is None else f"{mean:.2f}" for mean in means.values())
-        rows.append((str(cell), shelf.words(OURS, cell), *fixed, *verdict))
+        rows.append((str(cell), index.words(OURS, cell), *fixed, *verdict))
     notes: tuple[str, ...] = (
         "Each plan taken always, no labels held back; the best is named by test accuracy, which nobody who chooses "
         "could know. `ties` and `ties and surroundings` read rows of the adjacency through a kernel and use no graph "
@@ -48,4 +57,4 @@ def show(shelf: Shelf) -> list[Shown]:
     return [Table("AltOpt() beside its own plans", columns, rows, notes)]
 
 
-CHOICE = Artefact("choice", "The automatic choice", plan, show)
+CHOICE = PaperTable("choice", "The automatic choice", plan, show)

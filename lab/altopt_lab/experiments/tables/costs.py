@@ -6,10 +6,19 @@ import numpy as np
 
 from altopt_lab.experiments import published
 from altopt_lab.experiments.protocols import N_SPLITS, RATES, Cell
-from altopt_lab.experiments.records import Record
+from altopt_lab.experiments.tables.paper_table import (
+    NOT_RUN,
+    PaperTable,
+    RecordIndex,
+    RunFilter,
+    ScheduledRun,
+    Shown,
+    Table,
+    repeated,
+)
 from altopt_lab.experiments.tables.studies import FULL, plan_rounds, rounds_table
-from altopt_lab.experiments.tables.table import NOT_RUN, Artefact, Ask, Shelf, Shown, Table, Turn, repeated
 from altopt_lab.experiments.timed import ALT_OPT, Cost, EpochTime, LayerMemory
+from altopt_lab.records import Record
 
 SIZES = {"arxiv": ("ogbn-arxiv", 500), "products": ("ogbn-products", 1000)}  # and the epochs of a training
 PEERS = ("MLP", "SGC", "SIGN", "GCN", "APPNP")
@@ -35,10 +44,12 @@ GENERATED = (
 )
 
 
-def plan_efficiency(ask: Ask) -> list[Turn]:
-    wanted = [size for size, (name, _) in SIZES.items() if ask.dataset in (None, name)]
-    costs = [Turn(k, Cost(method, size)) for k, size in enumerate(wanted) for method in (ALT_OPT, *PEERS)]
-    return costs + plan_rounds(ask)
+def plan_efficiency(only: RunFilter) -> list[ScheduledRun]:
+    wanted = [size for size, (name, _) in SIZES.items() if only.dataset in (None, name)]
+    costs = [
+        ScheduledRun(k, Cost(method, size)) for k, size in enumerate(wanted) for method in (ALT_OPT, *PEERS)
+    ]
+    return costs + plan_rounds(only)
 
 
 def total(line: Record, epochs: int, updates: int | None) -> float:
@@ -47,24 +58,24 @@ def total(line: Record, epochs: int, updates: int | None) -> float:
     return float(line["setup_cpu"] + epochs * line["epoch_cpu"] + more)
 
 
-def cost_rows(shelf: Shelf, size: str) -> list[tuple[str, Record | None, float | None]]:
+def cost_rows(index: RecordIndex, size: str) -> list[tuple[str, Record | None, float | None]]:
     """Every method with its record and the seconds of a whole training."""
     _, epochs = SIZES[size]
     found: list[tuple[str, Record | None, float | None]] = []
     for method in (*PEERS, FULL_NAME, *UPDATES):
         peer = method in PEERS
-        line = shelf.get(Cost(method if peer else ALT_OPT, size).key)
+        line = index.get(Cost(method if peer else ALT_OPT, size).key)
         updates = None if peer else UPDATES.get(method, epochs)
         good = line is not None and "epoch_cpu" in line
         found.append((method, line, total(line, epochs, updates) if good and line is not None else None))
     return found
 
 
-def show_efficiency(shelf: Shelf) -> list[Shown]:
+def show_efficiency(index: RecordIndex) -> list[Shown]:
     tables: list[Shown] = []
     for size, (name, epochs) in SIZES.items():
         rows = []
-        costs = cost_rows(shelf, size)
+        costs = cost_rows(index, size)
         mlp = costs[0][2]
         for method, line, seconds in costs:
             accuracy, time, memory = published.published("efficiency")[name][method]
@@ -90,12 +101,12 @@ def show_efficiency(shelf: Shelf) -> list[Shown]:
             "accuracy, %",
         )
         tables.append(Table(f"{name} size", columns, rows, (GENERATED, *published.notes("efficiency"))))
-    return [*tables, rounds_table(shelf)]
+    return [*tables, rounds_table(index)]
 
 
-def show_complexity(shelf: Shelf) -> list[Shown]:
+def show_complexity(index: RecordIndex) -> list[Shown]:
     rows = []
-    costs = {name: (line, seconds) for name, line, seconds in cost_rows(shelf, "arxiv")}
+    costs = {name: (line, seconds) for name, line, seconds in cost_rows(index, "arxiv")}
     base, base_seconds = costs["MLP"]
     for method, (time, memory) in published.published("complexity").items():
         name = "ALT-OPT-5" if method == "ALT-OPT" else method
@@ -115,30 +126,30 @@ def show_complexity(shelf: Shelf) -> list[Shown]:
     return [Table("Complexity", columns, rows, notes, n_labels=3)]
 
 
-def plan_complexity(ask: Ask) -> list[Turn]:
-    if ask.dataset not in (None, "ogbn-arxiv"):
+def plan_complexity(only: RunFilter) -> list[ScheduledRun]:
+    if only.dataset not in (None, "ogbn-arxiv"):
         return []
-    return [Turn(0, Cost(method, "arxiv")) for method in (ALT_OPT, "MLP", "SGC", "GCN", "APPNP")]
+    return [ScheduledRun(0, Cost(method, "arxiv")) for method in (ALT_OPT, "MLP", "SGC", "GCN", "APPNP")]
 
 
-def plan_epoch_time(ask: Ask) -> list[Turn]:
-    cells = filter(ask.wants, EPOCH_CELLS)
-    turns = [Turn(0, EpochTime(method, cell)) for cell in cells for method in EPOCH_METHODS]
-    if ask.dataset in (None, "ogbn-arxiv"):
-        turns += [Turn(0, Cost(method, "arxiv")) for method in ("APPNP", ALT_OPT, "MLP")]
-    return turns
+def plan_epoch_time(only: RunFilter) -> list[ScheduledRun]:
+    cells = filter(only.matches, EPOCH_CELLS)
+    schedule = [ScheduledRun(0, EpochTime(method, cell)) for cell in cells for method in EPOCH_METHODS]
+    if only.dataset in (None, "ogbn-arxiv"):
+        schedule += [ScheduledRun(0, Cost(method, "arxiv")) for method in ("APPNP", ALT_OPT, "MLP")]
+    return schedule
 
 
-def show_epoch_time(shelf: Shelf) -> list[Shown]:
+def show_epoch_time(index: RecordIndex) -> list[Shown]:
     paper = published.published("epoch-time")
     rows = []
     for method in EPOCH_METHODS:
         name = method.partition(",")[0].partition(" on")[0]
         cells = []
         for cell in EPOCH_CELLS:
-            line = shelf.get(EpochTime(method, cell).key)
+            line = index.get(EpochTime(method, cell).key)
             cells.append(NOT_RUN if line is None else f"{line['milliseconds']:.2f}")
-        line = shelf.get(Cost(ALT_OPT if name == FULL_NAME else name, "arxiv").key)
+        line = index.get(Cost(ALT_OPT if name == FULL_NAME else name, "arxiv").key)
         large = "-" if "plain" in method or method == "APPNP" else NOT_RUN
         if large == NOT_RUN and line is not None and "epoch_cpu" in line:
             large = f"{1000 * (line['epoch_cpu'] + line.get('update_cpu', 0.0)):,.0f}"
@@ -158,35 +169,35 @@ def show_epoch_time(shelf: Shelf) -> list[Shown]:
     ]
 
 
-def plan_best_epochs(ask: Ask) -> list[Turn]:
+def plan_best_epochs(only: RunFilter) -> list[ScheduledRun]:
     return [
-        turn
-        for cell in filter(ask.wants, (Cell("Cora", rate) for rate in RATES))
+        scheduled
+        for cell in filter(only.matches, (Cell("Cora", rate) for rate in RATES))
         for method, change in (("ALT-OPT", FULL), ("APPNP", ()))
-        for turn in repeated(method, cell, ask.n_splits or N_SPLITS, ask.n_runs or 1, change)
+        for scheduled in repeated(method, cell, only.n_splits or N_SPLITS, only.n_runs or 1, change)
     ]
 
 
-def best_epochs(shelf: Shelf, cell: Cell) -> dict[str, tuple[float, float]]:
+def best_epochs(index: RecordIndex, cell: Cell) -> dict[str, tuple[float, float]]:
     """Mean epoch that did best on validation nodes, and the seconds to get there."""
     found: dict[str, tuple[float, float]] = {}
-    lines: list[Any] = [line for line in shelf.good("APPNP", cell) if "best_epoch" in line]
+    lines: list[Any] = [line for line in index.good("APPNP", cell) if "best_epoch" in line]
     if lines:
         epochs = [line["best_epoch"] for line in lines]
         seconds = [line["best_epoch"] * line["epoch_seconds"] for line in lines]
         found["APPNP"] = float(np.mean(epochs)), float(np.mean(seconds))
-    lines = [line for line in shelf.good("ALT-OPT", cell, FULL) if "seconds_to_best" in line]
+    lines = [line for line in index.good("ALT-OPT", cell, FULL) if "seconds_to_best" in line]
     if lines:
         rounds = [line["best_round"] + 100 for line in lines]
         found[FULL_NAME] = float(np.mean(rounds)), float(np.mean([line["seconds_to_best"] for line in lines]))
     return found
 
 
-def show_best_epochs(shelf: Shelf) -> list[Shown]:
+def show_best_epochs(index: RecordIndex) -> list[Shown]:
     rows = []
     for cell, paper in published.published("best-epochs").items():
         dataset, rate = cell.split()
-        ours = best_epochs(shelf, Cell(dataset, rate)) if dataset == "Cora" else {}
+        ours = best_epochs(index, Cell(dataset, rate)) if dataset == "Cora" else {}
         for method in ("APPNP", FULL_NAME):
             epochs, seconds = ours.get(method, (None, None))
             mine = (NOT_RUN, "") if epochs is None else (f"{epochs:.0f}", f"{seconds:.3f}")
@@ -207,21 +218,21 @@ def show_best_epochs(shelf: Shelf) -> list[Shown]:
     ]
 
 
-def plan_layer_memory(ask: Ask) -> list[Turn]:
-    sizes = [size for size, (name, _) in SIZES.items() if ask.dataset in (None, name)]
+def plan_layer_memory(only: RunFilter) -> list[ScheduledRun]:
+    sizes = [size for size, (name, _) in SIZES.items() if only.dataset in (None, name)]
     return [
-        Turn(turn, LayerMemory(method, size, K))
-        for turn, size in enumerate(sizes)
+        ScheduledRun(scheduled, LayerMemory(method, size, K))
+        for scheduled, size in enumerate(sizes)
         for method in (ALT_OPT, "APPNP")
         for K in STEPS
     ]
 
 
-def show_layer_memory(shelf: Shelf) -> list[Shown]:
+def show_layer_memory(index: RecordIndex) -> list[Shown]:
     rows = []
     for size in SIZES:
         for method in ("APPNP", ALT_OPT):
-            lines = [shelf.get(LayerMemory(method, size, K).key) for K in STEPS]
+            lines = [index.get(LayerMemory(method, size, K).key) for K in STEPS]
             ours = [
                 NOT_RUN if line is None else line.get("failed", "")[:60] or f"{line['peak_gb']:.2f}"
                 for line in lines
@@ -234,10 +245,12 @@ def show_layer_memory(shelf: Shelf) -> list[Shown]:
     return [Table("Peak memory against propagation steps", columns, rows, (note,), n_labels=2)]
 
 
-EFFICIENCY = Artefact("efficiency", "Time and memory of a training", plan_efficiency, show_efficiency)
-COMPLEXITY = Artefact("complexity", "Complexity", plan_complexity, show_complexity)
-EPOCH_TIME = Artefact("epoch-time", "Time of an epoch", plan_epoch_time, show_epoch_time)
-BEST_EPOCHS = Artefact("best-epochs", "Best epochs and the time to them", plan_best_epochs, show_best_epochs)
-LAYER_MEMORY = Artefact(
+EFFICIENCY = PaperTable("efficiency", "Time and memory of a training", plan_efficiency, show_efficiency)
+COMPLEXITY = PaperTable("complexity", "Complexity", plan_complexity, show_complexity)
+EPOCH_TIME = PaperTable("epoch-time", "Time of an epoch", plan_epoch_time, show_epoch_time)
+BEST_EPOCHS = PaperTable(
+    "best-epochs", "Best epochs and the time to them", plan_best_epochs, show_best_epochs
+)
+LAYER_MEMORY = PaperTable(
     "layer-memory", "Memory against propagation steps", plan_layer_memory, show_layer_memory
 )

@@ -3,7 +3,16 @@
 from altopt_lab.baselines import HETEROPHILY as SYSTEMS
 from altopt_lab.experiments import published
 from altopt_lab.experiments.protocols import GIVEN, HETEROPHILOUS, INDUCTIVE, N_SPLITS, Cell
-from altopt_lab.experiments.tables.table import NOT_RUN, Artefact, Ask, Shelf, Shown, Table, Turn, repeated
+from altopt_lab.experiments.tables.paper_table import (
+    NOT_RUN,
+    PaperTable,
+    RecordIndex,
+    RunFilter,
+    ScheduledRun,
+    Shown,
+    Table,
+    repeated,
+)
 
 INDUCTIVE_METHODS = ("ALT-OPT", "MLP", "GCN", "APPNP", "SGC", "C&S")
 INDUCTIVE_CELLS = tuple(Cell(name, INDUCTIVE) for name in ("PubMed", "CS", "Physics"))
@@ -18,20 +27,22 @@ HETEROPHILOUS_METHODS = (*OUR_FORMS, "MLP", "GCN", *SYSTEMS)
 NORMALISED_CELLS = (Cell("PubMed", "20"), Cell("CS", "20"))
 
 
-def plan_inductive(ask: Ask) -> list[Turn]:
-    turns = []
-    for cell in filter(ask.wants, INDUCTIVE_CELLS):
+def plan_inductive(only: RunFilter) -> list[ScheduledRun]:
+    schedule = []
+    for cell in filter(only.matches, INDUCTIVE_CELLS):
         for method in INDUCTIVE_METHODS:
-            turns += repeated(method, cell, ask.n_splits or (N_SPLITS if cell.dataset == "PubMed" else 3), 1)
-    return turns
+            schedule += repeated(
+                method, cell, only.n_splits or (N_SPLITS if cell.dataset == "PubMed" else 3), 1
+            )
+    return schedule
 
 
-def show_inductive(shelf: Shelf) -> list[Shown]:
+def show_inductive(index: RecordIndex) -> list[Shown]:
     paper = published.published("inductive")
     rows = [
         (
             method,
-            *(shelf.words(method, cell) for cell in INDUCTIVE_CELLS),
+            *(index.words(method, cell) for cell in INDUCTIVE_CELLS),
             *(f"{NOT_RUN}; paper {published.in_words(paper[name][method])}" for name in paper),
         )
         for method in INDUCTIVE_METHODS
@@ -47,21 +58,21 @@ def show_inductive(shelf: Shelf) -> list[Shown]:
     return [Table("Accuracy on nodes that were not there in training", columns, rows, notes)]
 
 
-def plan_heterophily(ask: Ask) -> list[Turn]:
-    cells = filter(ask.wants, (Cell(name, GIVEN) for name in HETEROPHILOUS))
+def plan_heterophily(only: RunFilter) -> list[ScheduledRun]:
+    cells = filter(only.matches, (Cell(name, GIVEN) for name in HETEROPHILOUS))
     return [
-        turn
+        scheduled
         for cell in cells
         for method in HETEROPHILOUS_METHODS
-        for turn in repeated(method, cell, ask.n_splits or N_SPLITS, 1)
+        for scheduled in repeated(method, cell, only.n_splits or N_SPLITS, 1)
     ]
 
 
-def show_heterophily(shelf: Shelf) -> list[Shown]:
+def show_heterophily(index: RecordIndex) -> list[Shown]:
     paper = published.published("heterophily")
     rows = []
     for method in dict.fromkeys((*HETEROPHILOUS_METHODS, *paper["chameleon"])):
-        ours = [shelf.words(method, Cell(name, GIVEN)) for name in HETEROPHILOUS]
+        ours = [index.words(method, Cell(name, GIVEN)) for name in HETEROPHILOUS]
         theirs = [published.in_words(paper[name].get(method)) for name in ("chameleon", "squirrel")]
         rows.append((method, *ours, *theirs))
     notes = (
@@ -75,19 +86,19 @@ def show_heterophily(shelf: Shelf) -> list[Shown]:
     return [Table("Accuracy on graphs whose neighbours differ", columns, rows, notes)]
 
 
-def plan_normalised(ask: Ask) -> list[Turn]:
+def plan_normalised(only: RunFilter) -> list[ScheduledRun]:
     return [
-        turn
-        for cell in filter(ask.wants, NORMALISED_CELLS)
+        scheduled
+        for cell in filter(only.matches, NORMALISED_CELLS)
         for method in ("ALT-OPT", "ALT-OPT-N")
-        for turn in repeated(method, cell, ask.n_splits or N_SPLITS, ask.n_runs or 1)
+        for scheduled in repeated(method, cell, only.n_splits or N_SPLITS, only.n_runs or 1)
     ]
 
 
-def show_normalised(shelf: Shelf) -> list[Shown]:
+def show_normalised(index: RecordIndex) -> list[Shown]:
     paper = published.published("normalised")
     rows = [
-        (method, str(cell), shelf.words(method, cell), published.in_words(paper[str(cell)][method]))
+        (method, str(cell), index.words(method, cell), published.in_words(paper[str(cell)][method]))
         for cell in NORMALISED_CELLS
         for method in ("ALT-OPT", "ALT-OPT-N")
     ]
@@ -106,6 +117,6 @@ def show_normalised(shelf: Shelf) -> list[Shown]:
     ]
 
 
-INDUCTIVE_TABLE = Artefact("inductive", "Inductive node classification", plan_inductive, show_inductive)
-HETEROPHILY = Artefact("heterophily", "Heterophilous graphs", plan_heterophily, show_heterophily)
-NORMALISED = Artefact("normalised", "ALT-OPT-N", plan_normalised, show_normalised)
+INDUCTIVE_TABLE = PaperTable("inductive", "Inductive node classification", plan_inductive, show_inductive)
+HETEROPHILY = PaperTable("heterophily", "Heterophilous graphs", plan_heterophily, show_heterophily)
+NORMALISED = PaperTable("normalised", "ALT-OPT-N", plan_normalised, show_normalised)

@@ -4,7 +4,16 @@ import numpy as np
 
 from altopt_lab.experiments import published
 from altopt_lab.experiments.protocols import CELLS, CO_OCCURRENCE, N_SPLITS, Cell
-from altopt_lab.experiments.tables.table import NOT_RUN, Artefact, Ask, Shelf, Shown, Table, Turn, repeated
+from altopt_lab.experiments.tables.paper_table import (
+    NOT_RUN,
+    PaperTable,
+    RecordIndex,
+    RunFilter,
+    ScheduledRun,
+    Shown,
+    Table,
+    repeated,
+)
 
 OURS, RECIPE, PEER = "AltOpt()", "fixed recipe", "APPNP"
 UNAIDED = tuple(
@@ -15,17 +24,17 @@ JUDGED = tuple(cell for cell in CELLS if cell.rate in ("5", "20"))
 TWENTY = tuple(cell for cell in CELLS if cell.rate == "20")
 
 
-def plan(ask: Ask) -> list[Turn]:
-    turns = []
+def plan(only: RunFilter) -> list[ScheduledRun]:
+    schedule = []
     for method, cells in ((OURS, CELLS), (RECIPE, CELLS), *((name, JUDGED) for name in UNAIDED)):
-        for cell in filter(ask.wants, cells):
+        for cell in filter(only.matches, cells):
             few = method in UNAIDED and cell.dataset in CO_OCCURRENCE
-            turns += repeated(method, cell, ask.n_splits or (3 if few else N_SPLITS), 1)
-    return turns
+            schedule += repeated(method, cell, only.n_splits or (3 if few else N_SPLITS), 1)
+    return schedule
 
 
-def gap(shelf: Shelf, other: str, cell: Cell) -> float | None:
-    both = shelf.on_the_same_splits(OURS, other, cell)
+def gap(index: RecordIndex, other: str, cell: Cell) -> float | None:
+    both = index.on_the_same_splits(OURS, other, cell)
     return None if both is None else both[0] - both[1]
 
 
@@ -33,23 +42,23 @@ def in_words(value: float | None) -> str:
     return NOT_RUN if value is None else f"{value:+.2f}"
 
 
-def show(shelf: Shelf) -> list[Shown]:
-    return [accuracy(shelf), judged(shelf)]
+def show(index: RecordIndex) -> list[Shown]:
+    return [accuracy(index), judged(index)]
 
 
-def accuracy(shelf: Shelf) -> Table:
+def accuracy(index: RecordIndex) -> Table:
     rows = []
     for cell in CELLS:
-        best = [g for name in UNAIDED if (g := gap(shelf, name, cell)) is not None]
+        best = [g for name in UNAIDED if (g := gap(index, name, cell)) is not None]
         paper = published.accuracy("ALT-OPT", cell)
         rows.append(
             (
                 str(cell),
-                shelf.words(OURS, cell),
+                index.words(OURS, cell),
                 "" if paper is None else f"{paper:.2f}",
-                in_words(gap(shelf, "ALT-OPT", cell)),
-                in_words(gap(shelf, PEER, cell)),
-                in_words(gap(shelf, RECIPE, cell)),
+                in_words(gap(index, "ALT-OPT", cell)),
+                in_words(gap(index, PEER, cell)),
+                in_words(gap(index, RECIPE, cell)),
                 in_words(min(best)) if best else NOT_RUN,
             )
         )
@@ -67,16 +76,16 @@ def accuracy(shelf: Shelf) -> Table:
         "Unaided peers (LP, SGC, C&S and APPNP with default settings, last epoch; the latter three on row-normalised "
         "words and on words as they are) see training labels alone, and the best of them in a cell is taken. Each gap "
         "is over the splits that both were run on.",
-        *verdicts(shelf),
+        *verdicts(index),
     )
     return Table("Test accuracy without validation labels", columns, rows, notes)
 
 
-def verdicts(shelf: Shelf) -> list[str]:
+def verdicts(index: RecordIndex) -> list[str]:
     """The promises that the default makes, judged from the records."""
-    against_peer = [g for cell in JUDGED if (g := gap(shelf, PEER, cell)) is not None]
-    against_recipe = [g for cell in CELLS if (g := gap(shelf, RECIPE, cell)) is not None]
-    unaided = [g for cell in JUDGED for name in UNAIDED if (g := gap(shelf, name, cell)) is not None]
+    against_peer = [g for cell in JUDGED if (g := gap(index, PEER, cell)) is not None]
+    against_recipe = [g for cell in CELLS if (g := gap(index, RECIPE, cell)) is not None]
+    unaided = [g for cell in JUDGED for name in UNAIDED if (g := gap(index, name, cell)) is not None]
     found = []
     if against_peer:
         found.append(
@@ -96,11 +105,11 @@ def verdicts(shelf: Shelf) -> list[str]:
     return found
 
 
-def judged(shelf: Shelf) -> Table:
+def judged(index: RecordIndex) -> Table:
     """Leave-one-out accuracy beside the truth, how often its interval holds it, and calibration."""
     rows, off, held, errors = [], [], [], []
     for cell in CELLS:
-        lines = [line for line in shelf.good(OURS, cell) if "leave_one_out" in line]
+        lines = [line for line in index.good(OURS, cell) if "leave_one_out" in line]
         if not lines:
             continue
         said, truth = (
@@ -141,4 +150,4 @@ def judged(shelf: Shelf) -> Table:
     return Table("What AltOpt() says of itself", columns, rows, notes)
 
 
-OWN_LABELS = Artefact("own-labels", "AltOpt() without validation labels", plan, show)
+OWN_LABELS = PaperTable("own-labels", "AltOpt() without validation labels", plan, show)

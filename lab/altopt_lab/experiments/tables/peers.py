@@ -6,7 +6,15 @@ import numpy as np
 
 from altopt_lab.experiments import published
 from altopt_lab.experiments.protocols import CELLS, N_SPLITS, Cell
-from altopt_lab.experiments.tables.table import Artefact, Ask, Shelf, Shown, Table, Turn, repeated
+from altopt_lab.experiments.tables.paper_table import (
+    PaperTable,
+    RecordIndex,
+    RunFilter,
+    ScheduledRun,
+    Shown,
+    Table,
+    repeated,
+)
 from altopt_lab.experiments.tables.transductive import methods
 
 FAR, TWO = 1.5, 2.0  # points from the paper's figure that call for a reason; standard errors that are none
@@ -25,22 +33,22 @@ AHEAD = {  # where a peer is clearly above the paper's figure: it runs under its
 ENOUGH = 5  # splits
 
 
-def plan(ask: Ask) -> list[Turn]:
+def plan(only: RunFilter) -> list[ScheduledRun]:
     return [
-        turn
+        scheduled
         for method, cells in AHEAD.items()
-        for cell in filter(ask.wants, cells)
-        for turn in repeated(USUALLY.format(method), cell, ask.n_splits or ENOUGH, 1)
+        for cell in filter(only.matches, cells)
+        for scheduled in repeated(USUALLY.format(method), cell, only.n_splits or ENOUGH, 1)
     ]
 
 
-def show(shelf: Shelf) -> list[Shown]:
+def show(index: RecordIndex) -> list[Shown]:
     """A row for each of the peers' cells that is further from the paper's figure than splits explain at a glance."""
     rows, n_compared = [], 0
     for method in methods():
         for cell in CELLS if method != "ALT-OPT" else ():
             theirs = published.published("transductive").get(str(cell), {}).get(method)
-            found = shelf.accuracies(method, cell)
+            found = index.accuracies(method, cell)
             if theirs is None or len(found) < 2:
                 continue
             n_compared += 1
@@ -48,8 +56,8 @@ def show(shelf: Shelf) -> list[Shown]:
                 continue
             ours, paper = float(found.mean()), float(theirs[0])
             doubt = float(np.hypot(found.std(ddof=1) / np.sqrt(len(found)), theirs[1] / np.sqrt(N_SPLITS)))
-            both = shelf.on_the_same_splits(method, USUALLY.format(method), cell)
-            settings = shelf.good(method, cell)[-1].get("settings", {})
+            both = index.on_the_same_splits(method, USUALLY.format(method), cell)
+            settings = index.good(method, cell)[-1].get("settings", {})
             rows.append(
                 (
                     method,
@@ -84,4 +92,4 @@ def why(gap: float, in_errors: float, settings: dict[str, Any], worth: float | N
     return "not found"
 
 
-PEERS = Artefact("peers", "Peers beside the paper", plan, show)
+PEERS = PaperTable("peers", "Peers beside the paper", plan, show)

@@ -3,9 +3,17 @@
 from dataclasses import dataclass
 
 from altopt.datasets.statistics import PAPER, statistics
-from altopt_lab.experiments.records import Record
-from altopt_lab.experiments.run import Grounds, made_on
-from altopt_lab.experiments.tables.table import NOT_RUN, Artefact, Ask, Shelf, Shown, Table, Turn
+from altopt_lab.experiments.run import DatasetContexts, made_on
+from altopt_lab.experiments.tables.paper_table import (
+    NOT_RUN,
+    PaperTable,
+    RecordIndex,
+    RunFilter,
+    ScheduledRun,
+    Shown,
+    Table,
+)
+from altopt_lab.records import Record
 
 
 @dataclass(frozen=True)
@@ -19,25 +27,25 @@ class Count:
         return f"statistics, {self.dataset}"
 
     @property
-    def reads(self) -> str:
+    def needs_dataset(self) -> str:
         return self.dataset
 
-    def stands(self, record: Record) -> bool:
+    def is_current(self, record: Record) -> bool:
         return True
 
-    def perform(self, grounds: Grounds) -> Record:
-        found = statistics(grounds(self.dataset).dataset)
+    def perform(self, contexts: DatasetContexts) -> Record:
+        found = statistics(contexts(self.dataset).dataset)
         return {"key": self.key, "dataset": self.dataset} | found._asdict() | made_on()
 
 
-def plan(ask: Ask) -> list[Turn]:
-    return [Turn(0, Count(name)) for name in PAPER if ask.dataset in (None, name)]
+def plan(only: RunFilter) -> list[ScheduledRun]:
+    return [ScheduledRun(0, Count(name)) for name in PAPER if only.dataset in (None, name)]
 
 
-def show(shelf: Shelf) -> list[Shown]:
+def show(index: RecordIndex) -> list[Shown]:
     rows = []
     for name, paper in PAPER.items():
-        line = shelf.get(Count(name).key)
+        line = index.get(Count(name).key)
         for what, theirs in paper._asdict().items():
             ours = NOT_RUN if line is None else f"{line[what]:,}"
             same = "" if ours == NOT_RUN else "same" if ours == f"{theirs:,}" else "differs"
@@ -49,4 +57,4 @@ def show(shelf: Shelf) -> list[Shown]:
     return [Table("Data sets", ("data", "what", "ours", "paper", ""), rows, notes, n_labels=2)]
 
 
-STATISTICS = Artefact("statistics", "Data set statistics", plan, show)
+STATISTICS = PaperTable("statistics", "Data set statistics", plan, show)

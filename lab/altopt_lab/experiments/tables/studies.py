@@ -13,20 +13,20 @@ from altopt_lab.experiments import published
 from altopt_lab.experiments.config import SEARCH_SPACE, form
 from altopt_lab.experiments.methods import METHODS
 from altopt_lab.experiments.protocols import N_SPLITS, RATES, Cell, split_of
-from altopt_lab.experiments.records import Record
-from altopt_lab.experiments.run import Change, Grounds, made_on
-from altopt_lab.experiments.tables.table import (
-    Artefact,
-    Ask,
+from altopt_lab.experiments.run import Change, DatasetContexts, made_on
+from altopt_lab.experiments.tables.paper_table import (
     Chart,
+    PaperTable,
+    RecordIndex,
+    RunFilter,
+    ScheduledRun,
     Series,
-    Shelf,
     Shown,
     Table,
-    Turn,
     repeated,
 )
 from altopt_lab.experiments.tuned import tuned_settings
+from altopt_lab.records import Record
 
 ABLATIONS: dict[str, Change] = {
     "ALT-OPT": (),
@@ -45,21 +45,21 @@ ROUNDS: dict[str, Change] = {f"ALT-OPT-{k}": (("n_rounds", k),) for k in (1, 2, 
 ROUND_CELLS = (Cell("Cora", "20"), Cell("CiteSeer", "20"), Cell("PubMed", "20"))
 
 
-def plan_ablation(ask: Ask) -> list[Turn]:
+def plan_ablation(only: RunFilter) -> list[ScheduledRun]:
     cells = [Cell(name, rate) for rate in RATES for name in ABLATION_DATA]
     return [
-        turn
-        for cell in filter(ask.wants, cells)
+        scheduled
+        for cell in filter(only.matches, cells)
         for change in ABLATIONS.values()
-        for turn in repeated("ALT-OPT", cell, ask.n_splits or N_SPLITS, ask.n_runs or 1, change)
+        for scheduled in repeated("ALT-OPT", cell, only.n_splits or N_SPLITS, only.n_runs or 1, change)
     ]
 
 
-def show_ablation(shelf: Shelf) -> list[Shown]:
+def show_ablation(index: RecordIndex) -> list[Shown]:
     charts: list[Shown] = []
     for name in ABLATION_DATA:
         series = [
-            series_of(shelf, words, "ALT-OPT", [(rate, Cell(name, rate), change) for rate in RATES])
+            series_of(index, words, "ALT-OPT", [(rate, Cell(name, rate), change) for rate in RATES])
             for words, change in ABLATIONS.items()
         ]
         charts.append(
@@ -70,40 +70,42 @@ def show_ablation(shelf: Shelf) -> list[Shown]:
     return charts
 
 
-def plan_layers(ask: Ask) -> list[Turn]:
+def plan_layers(only: RunFilter) -> list[ScheduledRun]:
     return [
-        turn
-        for cell in filter(ask.wants, (Cell("Cora", rate) for rate in LAYER_RATES))
+        scheduled
+        for cell in filter(only.matches, (Cell("Cora", rate) for rate in LAYER_RATES))
         for method in ("ALT-OPT", "APPNP")
         for K in LAYERS
-        for turn in repeated(method, cell, ask.n_splits or N_SPLITS, ask.n_runs or 1, (("n_steps", K),))
+        for scheduled in repeated(
+            method, cell, only.n_splits or N_SPLITS, only.n_runs or 1, (("n_steps", K),)
+        )
     ]
 
 
-def show_layers(shelf: Shelf) -> list[Shown]:
+def show_layers(index: RecordIndex) -> list[Shown]:
     paper, rows = published.published("layers"), []
     for rate in LAYER_RATES:
         for method in ("APPNP", "ALT-OPT"):
             for place, K in enumerate(LAYERS):
                 cell = Cell("Cora", rate)
-                ours = shelf.words(method, cell, (("n_steps", K),))
+                ours = index.words(method, cell, (("n_steps", K),))
                 rows.append((rate, method, str(K), ours, f"{paper[str(cell)][method][place]:.2f}"))
     return [
         Table("Accuracy on Cora with K steps", ("labels", "method", "K", "ours", "paper"), rows, n_labels=3)
     ]
 
 
-def plan_sensitivity(ask: Ask) -> list[Turn]:
+def plan_sensitivity(only: RunFilter) -> list[ScheduledRun]:
     return [
-        turn
-        for cell in filter(ask.wants, SENSITIVE)
+        scheduled
+        for cell in filter(only.matches, SENSITIVE)
         for setting in WEIGHTS
         for value in SEARCH_SPACE[setting]
-        for turn in repeated("ALT-OPT", cell, ask.n_splits or 5, ask.n_runs or 1, ((setting, value),))
+        for scheduled in repeated("ALT-OPT", cell, only.n_splits or 5, only.n_runs or 1, ((setting, value),))
     ]
 
 
-def show_sensitivity(shelf: Shelf) -> list[Shown]:
+def show_sensitivity(index: RecordIndex) -> list[Shown]:
     return [
         Chart(
             f"{symbol}, the other at its tuned value",
@@ -111,7 +113,7 @@ def show_sensitivity(shelf: Shelf) -> list[Shown]:
             "test accuracy, %",
             [
                 series_of(
-                    shelf,
+                    index,
                     cell.dataset,
                     "ALT-OPT",
                     [(value, cell, ((setting, value),)) for value in SEARCH_SPACE[setting]],
@@ -124,9 +126,9 @@ def show_sensitivity(shelf: Shelf) -> list[Shown]:
     ]
 
 
-def series_of(shelf: Shelf, name: str, method: str, places: list[tuple[Any, Cell, Change]]) -> Series:
+def series_of(index: RecordIndex, name: str, method: str, places: list[tuple[Any, Cell, Change]]) -> Series:
     """Means with their deviations, where there are runs."""
-    found = [(x, shelf.accuracies(method, cell, change)) for x, cell, change in places]
+    found = [(x, index.accuracies(method, cell, change)) for x, cell, change in places]
     there = [(x, values) for x, values in found if len(values)]
     return Series(
         name,
@@ -148,20 +150,20 @@ class SurestNodes:
         return f"surest nodes, {self.cell}, split {self.split}"
 
     @property
-    def reads(self) -> str:
+    def needs_dataset(self) -> str:
         return self.cell.dataset
 
-    def stands(self, record: Record) -> bool:
+    def is_current(self, record: Record) -> bool:
         return True
 
-    def perform(self, grounds: Grounds) -> Record:
-        ground, method = grounds(self.cell.dataset), METHODS["ALT-OPT"]
-        data, y = ground.dataset, np.asarray(ground.dataset.y)
+    def perform(self, contexts: DatasetContexts) -> Record:
+        context, method = contexts(self.cell.dataset), METHODS["ALT-OPT"]
+        data, y = context.dataset, np.asarray(context.dataset.y)
         split = split_of(data, self.cell.rate, self.split)
         known = hide(y, split.train)
         settings, source = tuned_settings(method, self.cell)
         model = (
-            form(settings | {"n_rounds": 0}).model(self.split, ground.shared).fit(data.X, known, data.graph)
+            form(settings | {"n_rounds": 0}).model(self.split, context.shared).fit(data.X, known, data.graph)
         )
         peer, peer_source = tuned_settings(METHODS["LP"], self.cell)
         spread = LP(**peer).fit(data.X, known, data.graph)
@@ -187,16 +189,18 @@ def right_at(reading: Readout, y: Array, known: Array) -> list[float]:
     return [round(float(np.mean(reading.label[nodes] == y[nodes])), 6) for nodes in chosen]
 
 
-def plan_top(ask: Ask) -> list[Turn]:
+def plan_top(only: RunFilter) -> list[ScheduledRun]:
     cell = Cell("Cora", "20")
-    return [Turn(k, SurestNodes(cell, k)) for k in range(ask.n_splits or N_SPLITS) if ask.wants(cell)]
+    return [
+        ScheduledRun(k, SurestNodes(cell, k)) for k in range(only.n_splits or N_SPLITS) if only.matches(cell)
+    ]
 
 
-def show_top(shelf: Shelf) -> list[Shown]:
+def show_top(index: RecordIndex) -> list[Shown]:
     found = [
         line
         for k in range(N_SPLITS)
-        if (line := shelf.get(SurestNodes(Cell("Cora", "20"), k).key)) is not None
+        if (line := index.get(SurestNodes(Cell("Cora", "20"), k).key)) is not None
     ]
     series = []
     for method in ("ALT-OPT", "LP") if found else ():
@@ -206,26 +210,26 @@ def show_top(shelf: Shelf) -> list[Shown]:
     return [Chart(title, "K, surest nodes of each class", "right, %", series, published.notes("top-k"))]
 
 
-def plan_rounds(ask: Ask) -> list[Turn]:
+def plan_rounds(only: RunFilter) -> list[ScheduledRun]:
     return [
-        turn
-        for cell in filter(ask.wants, ROUND_CELLS)
+        scheduled
+        for cell in filter(only.matches, ROUND_CELLS)
         for change in ROUNDS.values()
-        for turn in repeated("ALT-OPT", cell, ask.n_splits or N_SPLITS, ask.n_runs or 1, change)
+        for scheduled in repeated("ALT-OPT", cell, only.n_splits or N_SPLITS, only.n_runs or 1, change)
     ]
 
 
-def rounds_table(shelf: Shelf) -> Table:
+def rounds_table(index: RecordIndex) -> Table:
     rows = [
-        (name, *(shelf.words("ALT-OPT", cell, change) for cell in ROUND_CELLS))
+        (name, *(index.words("ALT-OPT", cell, change) for cell in ROUND_CELLS))
         for name, change in ROUNDS.items()
     ]
     return Table("Accuracy by the number of updates of F", ("method", *map(str, ROUND_CELLS)), rows)
 
 
-ABLATION = Artefact("ablation", "What diffusion and pseudo labels give", plan_ablation, show_ablation)
-LAYER_TABLE = Artefact("layers", "Number of propagation layers", plan_layers, show_layers)
-TOP_K = Artefact("top-k", "Accuracy of the surest pseudo labels", plan_top, show_top)
-SENSITIVITY = Artefact(
+ABLATION = PaperTable("ablation", "What diffusion and pseudo labels give", plan_ablation, show_ablation)
+LAYER_TABLE = PaperTable("layers", "Number of propagation layers", plan_layers, show_layers)
+TOP_K = PaperTable("top-k", "Accuracy of the surest pseudo labels", plan_top, show_top)
+SENSITIVITY = PaperTable(
     "sensitivity", "Sensitivity of lambda1 and lambda2", plan_sensitivity, show_sensitivity
 )

@@ -2,7 +2,16 @@
 
 from altopt_lab.experiments import published
 from altopt_lab.experiments.protocols import CELLS, CITATION, CO_OCCURRENCE, N_RUNS, N_SPLITS, Cell
-from altopt_lab.experiments.tables.table import NOT_RUN, Artefact, Ask, Shelf, Shown, Table, Turn, repeated
+from altopt_lab.experiments.tables.paper_table import (
+    NOT_RUN,
+    PaperTable,
+    RecordIndex,
+    RunFilter,
+    ScheduledRun,
+    Shown,
+    Table,
+    repeated,
+)
 
 # the methods whose comparison says most come first
 ORDER = (
@@ -25,15 +34,15 @@ FEW_SPLITS = {("CS", name): 3 for name in ORDER[3:]} | {("Physics", name): 3 for
 MOST_TELLING = ("20", "5", "30%", "60", "10", "60%")  # label rates
 
 
-def plan(ask: Ask) -> list[Turn]:
-    turns = []
+def plan(only: RunFilter) -> list[ScheduledRun]:
+    schedule = []
     cells = sorted(CELLS, key=lambda cell: (MOST_TELLING.index(cell.rate), cell.dataset in CO_OCCURRENCE))
     for method in methods():
-        for cell in filter(ask.wants, ONLY.get(method, cells)):
+        for cell in filter(only.matches, ONLY.get(method, cells)):
             usual = FEW_SPLITS.get((cell.dataset, method), N_SPLITS)
-            n_runs = ask.n_runs or (N_RUNS if method == "ALT-OPT" else 1)
-            turns += repeated(method, cell, ask.n_splits or usual, n_runs)
-    return turns
+            n_runs = only.n_runs or (N_RUNS if method == "ALT-OPT" else 1)
+            schedule += repeated(method, cell, only.n_splits or usual, n_runs)
+    return schedule
 
 
 def methods() -> list[str]:
@@ -42,7 +51,7 @@ def methods() -> list[str]:
     return [name for name in ORDER if name in METHODS]
 
 
-def show(shelf: Shelf) -> list[Shown]:
+def show(index: RecordIndex) -> list[Shown]:
     """One table for each citation graph, one for the other four, one for what the paper has besides."""
     groups: dict[str, list[Cell]] = {
         name: [cell for cell in CELLS if cell.dataset == name] for name in CITATION
@@ -53,7 +62,7 @@ def show(shelf: Shelf) -> list[Shown]:
     tables: list[Shown] = []
     for title, cells in groups.items():
         heads = [cell.rate if cell.dataset == title else cell.dataset for cell in cells]
-        rows = [(method, *(beside(shelf, method, cell) for cell in cells)) for method in methods()]
+        rows = [(method, *(beside(index, method, cell) for cell in cells)) for method in methods()]
         rows = [row for row in rows if any(cell != NOT_RUN for cell in row[1:])]
         tables.append(Table(title, ("method", *heads), rows, ("In brackets: the paper.",)))
     paper = published.published("transductive")
@@ -67,10 +76,10 @@ def show(shelf: Shelf) -> list[Shown]:
     return tables
 
 
-def beside(shelf: Shelf, method: str, cell: Cell) -> str:
+def beside(index: RecordIndex, method: str, cell: Cell) -> str:
     """Ours, and the paper's in brackets where it has the method."""
     theirs = published.accuracy(method, cell)
-    return shelf.words(method, cell) + ("" if theirs is None else f" [{theirs:.2f}]")
+    return index.words(method, cell) + ("" if theirs is None else f" [{theirs:.2f}]")
 
 
-TRANSDUCTIVE = Artefact("transductive", "Transductive node classification", plan, show)
+TRANSDUCTIVE = PaperTable("transductive", "Transductive node classification", plan, show)

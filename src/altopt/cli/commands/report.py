@@ -22,7 +22,7 @@ def report(
     page = model / "report.html" if out is None else out
     if (model / "runs.jsonl").is_file():
         from altopt_lab.experiments.html import results_report
-        from altopt_lab.experiments.records import read_records
+        from altopt_lab.records import read_records
 
         results_report(read_records(model / "runs.jsonl"), page)
         typer.echo(f"Wrote {page}.")

@@ -1,6 +1,6 @@
 """Two promises of the default, measured: wrong labels are found, and a graph of random edges does no harm.
 
-python -m altopt_lab.experiments.promises [--data DIR] [--splits 10]
+python -m altopt_lab.experiments.robustness [--data DIR] [--splits 10]
 """
 
 import argparse

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from stand_ins import small_ground
+from stand_ins import small_context
 
 from altopt import AltOpt, InputError
 from altopt.cli import main
@@ -14,13 +14,13 @@ from altopt.datasets.splits import hide, per_class
 from altopt_lab.experiments import published, reproduce
 from altopt_lab.experiments.claims import cell_verdicts, verdicts
 from altopt_lab.experiments.html import results_report
-from altopt_lab.experiments.methods import PLANS, Ground, find_method
+from altopt_lab.experiments.methods import PLANS, DatasetContext, find_method
 from altopt_lab.experiments.page import page
 from altopt_lab.experiments.protocols import CELLS, Cell
-from altopt_lab.experiments.records import read_records
 from altopt_lab.experiments.run import Run
-from altopt_lab.experiments.tables import ARTEFACTS, choice, own_labels, peers
-from altopt_lab.experiments.tables.table import Ask, Shelf, Table
+from altopt_lab.experiments.tables import PAPER_TABLES, choice, own_labels, peers
+from altopt_lab.experiments.tables.paper_table import RecordIndex, RunFilter, Table
+from altopt_lab.records import read_records
 
 
 def record(method, cell, split, accuracy, seed=0, change=(), **more):
@@ -53,7 +53,7 @@ def test_the_papers_numbers_are_all_there():
     assert published.accuracy("APPNP", Cell("PubMed", "60%")) == 87.56
     assert published.accuracy("C&S", Cell("Physics", "20")) == 93.23
     assert published.published("efficiency")["ogbn-products"]["APPNP"] == [76.62, 1913, 29.15]
-    assert set(ARTEFACTS) - {"statistics", "own-labels", "choice", "peers"} == set(
+    assert set(PAPER_TABLES) - {"statistics", "own-labels", "choice", "peers"} == set(
         json.loads(json.dumps(published._all()))
     )
 
@@ -61,36 +61,38 @@ def test_the_papers_numbers_are_all_there():
 def test_an_empty_record_makes_a_page_that_says_so():
     text = page([])
     assert text.count("not run") > 100
-    assert {verdict.outcome for verdict in verdicts(Shelf([]))} == {"not run"}
+    assert {verdict.outcome for verdict in verdicts(RecordIndex([]))} == {"not run"}
 
 
 def test_means_are_over_runs_and_say_how_many():
     lines = [
         record("ALT-OPT", CORA, split, 0.8 + 0.01 * split, seed) for split in range(3) for seed in range(2)
     ]
-    shelf = Shelf(lines)
-    assert shelf.words("ALT-OPT", CORA) == "81.00 ± 0.82 (3 x 2)"
-    assert shelf.words("APPNP", CORA) == "not run"
+    index = RecordIndex(lines)
+    assert index.words("ALT-OPT", CORA) == "81.00 ± 0.82 (3 x 2)"
+    assert index.words("APPNP", CORA) == "not run"
     broken = {key: value for key, value in record("GCN", CORA, 0, 0.0).items() if key != "test_accuracy"}
-    assert "no room" in Shelf([broken | {"failed": "no room"}]).words("GCN", CORA)
+    assert "no room" in RecordIndex([broken | {"failed": "no room"}]).words("GCN", CORA)
 
 
 def test_runs_under_former_settings_are_left_out_of_the_mean():
     old = [record("ALT-OPT", CORA, split, 0.1, settings={"C": 1.0}) for split in range(3)]
     new = [record("ALT-OPT", CORA, split, 0.8, settings={"C": 2.0}) for split in range(2)]
-    assert Shelf(old + new).words("ALT-OPT", CORA) == "80.00 ± 0.00 (2 x 1)"
+    assert RecordIndex(old + new).words("ALT-OPT", CORA) == "80.00 ± 0.00 (2 x 1)"
 
 
 def test_methods_are_judged_on_the_splits_they_share():
     ours = [record("ALT-OPT", CORA, split, accuracy) for split, accuracy in enumerate((0.9, 0.8, 0.1))]
     peer = [record("APPNP", CORA, split, 0.84) for split in range(2)]
-    assert Shelf(ours + peer).on_the_same_splits("ALT-OPT", "APPNP", CORA) == pytest.approx((85.0, 84.0, 2))
+    assert RecordIndex(ours + peer).on_the_same_splits("ALT-OPT", "APPNP", CORA) == pytest.approx(
+        (85.0, 84.0, 2)
+    )
 
 
 @pytest.mark.parametrize(("accuracy", "outcome"), [(0.8383, "met"), (0.8380, "not met")])
 def test_the_cells_verdict_is_appnp_plus_the_papers_gap_less_half_a_point(accuracy, outcome):
-    shelf = Shelf([record("ALT-OPT", CORA, 0, accuracy), record("APPNP", CORA, 0, 0.84)])
-    found = next(verdict for verdict in cell_verdicts(shelf) if verdict.cell == CORA)
+    index = RecordIndex([record("ALT-OPT", CORA, 0, accuracy), record("APPNP", CORA, 0, 0.84)])
+    found = next(verdict for verdict in cell_verdicts(index) if verdict.cell == CORA)
     assert found.asked == pytest.approx(84 + 82.66 - 82.34 - 0.5)
     assert found.outcome == outcome
 
@@ -102,16 +104,16 @@ def test_claims_are_met_or_not_by_the_records():
         lines += [record("ALT-OPT", Cell(name, rate), 0, 0.8) for rate in ("5", "60%")]
         lines += [record("ALT-OPT", Cell(name, "5"), 0, 0.7, change=change)]
         lines += [record("ALT-OPT", Cell(name, "60%"), 0, 0.79, change=change)]
-    by_claim = {verdict.claim: verdict for verdict in verdicts(Shelf(lines))}
+    by_claim = {verdict.claim: verdict for verdict in verdicts(RecordIndex(lines))}
     assert by_claim["Pseudo labels matter most at low label rates"].outcome == "met"
     lines += [record("ALT-OPT", Cell("Cora", "60%"), 0, 0.1, change=change)]
-    by_claim = {verdict.claim: verdict for verdict in verdicts(Shelf(lines))}
+    by_claim = {verdict.claim: verdict for verdict in verdicts(RecordIndex(lines))}
     assert by_claim["Pseudo labels matter most at low label rates"].outcome == "not met"
     assert by_claim["Diffusion matters at low label rates"].outcome == "not run"
 
 
 def test_first_repetitions_of_everything_come_before_any_second():
-    works = reproduce.planned(list(ARTEFACTS), Ask())
+    works = reproduce.planned(list(PAPER_TABLES), RunFilter())
     splits = [
         work.split for work in works if isinstance(work, Run) and work.seed % 3 == 0 and not work.change
     ]
@@ -122,15 +124,15 @@ def test_first_repetitions_of_everything_come_before_any_second():
 
 
 def test_an_ask_leaves_the_rest_out():
-    works = reproduce.planned(["transductive"], Ask("Cora", "20", 3, 1))
+    works = reproduce.planned(["transductive"], RunFilter("Cora", "20", 3, 1))
     assert {work.cell for work in works} == {CORA}
     assert {work.split for work in works} == {0, 1, 2}
 
 
 def test_every_artefact_shows_tables_of_even_rows():
-    shelf = Shelf([record("ALT-OPT", cell, 0, 0.8) for cell in CELLS])
-    for artefact in ARTEFACTS.values():
-        for shown in artefact.show(shelf):
+    index = RecordIndex([record("ALT-OPT", cell, 0, 0.8) for cell in CELLS])
+    for paper_table in PAPER_TABLES.values():
+        for shown in paper_table.show(index):
             if isinstance(shown, Table):
                 assert {len(row) for row in shown.rows} <= {len(shown.columns)}
 
@@ -167,7 +169,7 @@ def test_a_wrong_call_is_refused_in_one_line(arguments, words, capsys, tmp_path,
 
 def test_the_command_runs_records_and_goes_on(capsys, tmp_path, monkeypatch):
     monkeypatch.setattr(reproduce, "available", lambda data=None: {"Cora": True})
-    monkeypatch.setattr("altopt_lab.experiments.run.load", lambda name, data: small_ground(name).dataset)
+    monkeypatch.setattr("altopt_lab.experiments.run.load", lambda name, data: small_context(name).dataset)
     monkeypatch.setattr("altopt_lab.experiments.tables.transductive.ORDER", ("AltOpt()", "LP"))
     out = tmp_path / "runs.jsonl"
     call = [
@@ -211,21 +213,21 @@ def test_one_method_can_be_asked_for_alone():
 
 def test_promises_are_judged_on_splits_that_both_were_run_on():
     runs = [("AltOpt()", 0, 0.8), ("AltOpt()", 1, 0.4), ("fixed recipe", 0, 0.75)]
-    shelf = Shelf([record(method, CORA, split, accuracy) for method, split, accuracy in runs])
-    assert own_labels.gap(shelf, "fixed recipe", CORA) == pytest.approx(5.0)
-    assert own_labels.gap(shelf, "APPNP", CORA) is None
-    said = own_labels.verdicts(shelf)
+    index = RecordIndex([record(method, CORA, split, accuracy) for method, split, accuracy in runs])
+    assert own_labels.gap(index, "fixed recipe", CORA) == pytest.approx(5.0)
+    assert own_labels.gap(index, "APPNP", CORA) is None
+    said = own_labels.verdicts(index)
     assert len(said) == 1
     assert "+5.00 on average over 1 of 22 cells" in said[0]
 
 
 def test_choosing_is_judged_against_the_best_plan_taken_always():
     lines = [record("AltOpt()", CORA, 0, 0.8)]
-    [table] = choice.show(Shelf(lines))
+    [table] = choice.show(RecordIndex(lines))
     assert table.rows[0][-2:] == ("not run", "not run")
     lines += [record(f"always {plan}", CORA, 0, 0.7) for plan in PLANS]
     lines.append(record("always freer", CORA, 0, 0.83))
-    [table] = choice.show(Shelf(lines))
+    [table] = choice.show(RecordIndex(lines))
     assert table.rows[0][-2:] == ("freer", "+3.00")
     assert "costs 3.00 points on average over 1 of 5" in table.notes[-1]
 
@@ -240,7 +242,7 @@ def test_peers_far_from_the_paper_are_named_with_a_reason():
             return [record(method, cell, split, x) | {"settings": settings} for split, x in enumerate(found)]
 
         found = lines("SGC", gap) + ([] if usual_gap is None else lines("SGC, usual settings", usual_gap))
-        return ([*peers.show(Shelf(found))[0].rows] or [None])[0]
+        return ([*peers.show(RecordIndex(found))[0].rows] or [None])[0]
 
     assert row(1.0, 0.1) is None
     far = row(3.0, 0.1, scale_rows=True)
@@ -258,11 +260,11 @@ def test_peers_far_from_the_paper_are_named_with_a_reason():
 
 def test_every_plan_can_be_taken_always():
     hard = communities(n_nodes=300, n_classes=3, mean_degree=4, signal=0.2, seed=1)
-    ground = Ground(replace(hard, name="Cora"))
-    split = per_class(ground.dataset.y, 5, n_validation=50, n_test=100, seed=0)
-    said = {plan: find_method(f"always {plan}").fit(ground, split, {}, 0).labels for plan in PLANS}
+    context = DatasetContext(replace(hard, name="Cora"))
+    split = per_class(context.dataset.y, 5, n_validation=50, n_test=100, seed=0)
+    said = {plan: find_method(f"always {plan}").fit(context, split, {}, 0).labels for plan in PLANS}
     usual = AltOpt(cross_fit=False, random_state=0)
-    data = ground.dataset
+    data = context.dataset
     usual.fit(data.X, hide(data.y, split.train), graph=data.graph)
     assert (said["usual"] == usual.transduction_).all()
     assert all((said[plan] != said["usual"]).any() for plan in PLANS if plan != "usual")

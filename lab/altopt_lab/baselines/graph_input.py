@@ -6,18 +6,18 @@ from typing import Any, NamedTuple
 import torch
 
 from altopt.arrays import Array
-from altopt_lab.baselines.baseline import Place
+from altopt_lab.baselines.baseline import GraphData
 from altopt_lab.baselines.products import Features, Propagation
 
 
-class Seen(NamedTuple):
+class Batch(NamedTuple):
     """All nodes' features, the graph, and the nodes whose scores are wanted (None: all)."""
 
     X: Features
     A: Any
     nodes: torch.Tensor | None
 
-    def chosen(self, scores: torch.Tensor) -> torch.Tensor:
+    def select(self, scores: torch.Tensor) -> torch.Tensor:
         return scores if self.nodes is None else scores[self.nodes]
 
 
@@ -26,10 +26,10 @@ class WholeGraph:
     X: Features
     A: Any
 
-    def of(self, nodes: Array | None) -> Seen:
-        return Seen(self.X, self.A, None if nodes is None else torch.from_numpy(nodes))
+    def of(self, nodes: Array | None) -> Batch:
+        return Batch(self.X, self.A, None if nodes is None else torch.from_numpy(nodes))
 
 
-def whole_graph(place: Place, scale_rows: bool) -> WholeGraph:
+def whole_graph(data: GraphData, scale_rows: bool) -> WholeGraph:
     """The features and A_tilde with self-loops."""
-    return WholeGraph(Features(place.X, scale_rows), Propagation(place.graph.adjacency))
+    return WholeGraph(Features(data.X, scale_rows), Propagation(data.graph.adjacency))

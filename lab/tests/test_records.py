@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from altopt.errors import InputError
-from altopt_lab.experiments.records import Records, read_records
+from altopt_lab.records import Records, read_records
 
 
 def test_what_is_added_is_read_by_others(tmp_path):
@@ -47,7 +47,7 @@ def test_a_file_that_cannot_be_written_is_refused_before_the_work(tmp_path):
 CLAIMER = """
 import sys
 from pathlib import Path
-from altopt_lab.experiments.records import Records
+from altopt_lab.records import Records
 with Records(Path(sys.argv[1])) as records:
     print(records.claim("work"), flush=True)
     sys.stdin.readline()
@@ -70,7 +70,7 @@ def test_a_claim_holds_until_its_process_ends(tmp_path):
 WRITER = """
 import sys
 from pathlib import Path
-from altopt_lab.experiments.records import Records
+from altopt_lab.records import Records
 with Records(Path(sys.argv[1])) as records:
     for k in range(100):
         records.add({"key": f"{sys.argv[2]} {k}", "filling": "x" * 3000})

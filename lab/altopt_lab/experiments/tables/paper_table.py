@@ -8,15 +8,15 @@ import numpy as np
 
 from altopt.arrays import Array
 from altopt_lab.experiments.protocols import Cell
-from altopt_lab.experiments.records import Record
 from altopt_lab.experiments.run import Change, Run
 from altopt_lab.experiments.runner import Work
+from altopt_lab.records import Record
 
 NOT_RUN = "not run"
 
 
 @dataclass(frozen=True)
-class Ask:
+class RunFilter:
     """Which part of an artefact is wanted; None: all of it."""
 
     dataset: str | None = None
@@ -25,12 +25,12 @@ class Ask:
     n_runs: int | None = None
     method: str | None = None
 
-    def wants(self, cell: Cell) -> bool:
+    def matches(self, cell: Cell) -> bool:
         return self.dataset in (None, cell.dataset) and self.rate in (None, cell.rate)
 
 
 @dataclass(frozen=True)
-class Turn:
+class ScheduledRun:
     """A piece of work and when its turn is: all first repetitions come before any second one."""
 
     number: int
@@ -72,16 +72,16 @@ Shown = Table | Chart
 
 
 @dataclass(frozen=True)
-class Artefact:
+class PaperTable:
     """A table or figure by name: what to run for it, the most informative first, and what it shows."""
 
     name: str
     title: str
-    plan: Callable[[Ask], list[Turn]]
-    show: Callable[["Shelf"], list[Shown]]
+    plan: Callable[[RunFilter], list[ScheduledRun]]
+    show: Callable[["RecordIndex"], list[Shown]]
 
 
-class Shelf:
+class RecordIndex:
     """Records by what they are of."""
 
     def __init__(self, records: Sequence[Record]) -> None:
@@ -149,11 +149,11 @@ class Shelf:
 
 
 def repeated(
-    method: str, cell: Cell, n_splits: int, n_runs: int, change: Change = (), turn: int = 0
-) -> list[Turn]:
+    method: str, cell: Cell, n_splits: int, n_runs: int, change: Change = (), scheduled: int = 0
+) -> list[ScheduledRun]:
     """Every split once, then every split again with other seeds."""
     return [
-        Turn(turn + run * n_splits + split, Run(method, cell, split, split * 3 + run, change))
+        ScheduledRun(scheduled + run * n_splits + split, Run(method, cell, split, split * 3 + run, change))
         for run in range(n_runs)
         for split in range(n_splits)
     ]
