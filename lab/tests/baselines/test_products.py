@@ -135,14 +135,16 @@ def test_sign_reads_what_the_transform_makes(data):
     from torch_geometric.transforms import SIGN as Transform
 
     ends, weights = edges(data)
-    data = Transform(2)(Data(x=dense(data), edge_index=ends, edge_weight=weights))
+    transformed = Transform(2)(Data(x=dense(data), edge_index=ends, edge_weight=weights))
     nodes = np.array([3, 30, 7, N - 1])
     hops = Propagation(data.graph.adjacency, self_loops=False).hops(data.X, nodes, 2)
-    for ours, theirs in zip(hops, (data.x, data.x1, data.x2)):
+    for ours, theirs in zip(hops, (transformed.x, transformed.x1, transformed.x2)):
         assert_allclose(ours.toarray() if sp.issparse(ours) else ours, theirs[nodes], atol=1e-5)
     model = trained(SIGN, data)
     first, (last,) = model.network_.first, model.network_.others
-    H = torch.cat([f.linear(x) for f, x in zip(first, (data.x, data.x1, data.x2))], dim=1)
+    H = torch.cat(
+        [f.linear(x) for f, x in zip(first, (transformed.x, transformed.x1, transformed.x2))], dim=1
+    )
     agree(model, last(torch.relu(H)))
 
 
