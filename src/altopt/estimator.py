@@ -11,8 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import _check_feature_names, check_is_fitted, validate_data
 
 from altopt.arrays import Array, certainty, working_dtype
-from altopt.encoders import Encoder, LinearEncoder, TabularEncoder
-from altopt.encoders.ensemble import loads_torch
+from altopt.encoders import Encoder, LinearEncoder, as_encoder
 from altopt.errors import InputError
 from altopt.fitted import new_nodes
 from altopt.fitted.answers import Answers
@@ -27,7 +26,7 @@ from altopt.graph.validation import (
     require_finite,
     seed_of,
 )
-from altopt.inputs import EAGER, Inputs, NewNodes
+from altopt.inputs import EAGER, Inputs, NewNodes, as_inputs
 from altopt.io import store
 from altopt.operator import NormalizedAdjacency
 from altopt.operator.feature_matrix import empty_rows, has_missing
@@ -231,7 +230,7 @@ class AltOpt(Answers, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         )
         judges = read_validation(validation, self.graph_, self.labelled_, self.classes_)
         self.plan_ = self.usual_plan(n, X.shape[1], n_labels)
-        with threads_for(n * min(X.shape[1], 256), with_torch=loads_torch(self.plan_.encoder)):
+        with threads_for(n * min(X.shape[1], 256), with_torch=self.plan_.encoder.uses_torch):
             judge = self._judge(material) if self.cross_fit and self.plan_.linear else None
             self._choose(judge)
             material.drop_other_inputs(self.plan_)
@@ -398,15 +397,13 @@ class AltOpt(Answers, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     # the parts, with their defaults
 
     def _encoder(self) -> Encoder:
-        if self.encoder is None:
-            return LinearEncoder()
-        return self.encoder if isinstance(self.encoder, Encoder) else TabularEncoder(self.encoder)
+        return LinearEncoder() if self.encoder is None else as_encoder(self.encoder)
 
     def usual_plan(self, n_nodes: int, n_features: int, n_labels: int | None = None) -> Candidate:
         """The parts as given, and where nothing is given, those that serve best without evidence."""
         return Candidate(
             "usual",
-            self.inputs or default_inputs(n_nodes, n_features, n_labels),
+            default_inputs(n_nodes, n_features, n_labels) if self.inputs is None else as_inputs(self.inputs),
             self._encoder(),
             USUAL_WEIGHT if self.feature_weight is None else self.feature_weight,
             USUAL_WEIGHT if self.label_weight is None else self.label_weight,
@@ -484,7 +481,7 @@ class AltOpt(Answers, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return X
 
     def _takes_missing(self) -> bool:
-        return bool(getattr(self._encoder(), "takes_missing", False))
+        return self._encoder().takes_missing
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

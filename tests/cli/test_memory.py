@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from altopt import AltOpt
 from altopt.cli.memory import expected_memory
 from altopt.datasets import communities
-from altopt.encoders import LinearEncoder, MLPEncoder
+from altopt.encoders import Encoder, LinearEncoder, MLPEncoder
 from altopt.inputs import HopInputs, ReducedInputs
 
 X = np.zeros((1000, 50), dtype=np.float32)
@@ -66,14 +66,14 @@ def test_a_real_fit_stays_near_it():
     assert 0.6 < float(ran.stdout) < 1.6
 
 
-class Watched:
+class Watched(Encoder):
     """A linear encoder whose learner looks, when trained again, whether what it said is still held."""
 
     def __init__(self):
         self.held = []
 
-    def begin(self, n_features, n_classes, seed):
-        inside, said = LinearEncoder().begin(n_features, n_classes, seed), []
+    def begin(self, n_inputs, n_classes, seed):
+        inside, said = LinearEncoder().begin(n_inputs, n_classes, seed), []
         train, predict = inside.train, inside.predict
 
         def watched_train(*given):

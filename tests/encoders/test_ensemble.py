@@ -7,7 +7,6 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 
 from altopt import AltOpt, InputError
 from altopt.encoders import EnsembleEncoder, LinearEncoder, MLPEncoder, TabularEncoder
-from altopt.encoders.ensemble import loads_torch
 from problems import two_communities
 
 MLP = MLPEncoder(hidden=(8,), dropout=0.8, input_dropout=0.0, learning_rate=0.05)
@@ -62,9 +61,9 @@ def test_a_fit_with_it_is_stored_and_predicts_as_before(tmp_path):
 
 
 def test_an_ensemble_of_networks_loads_torch():
-    assert loads_torch(EnsembleEncoder(EnsembleEncoder(MLP)))
-    assert loads_torch(MLP)
-    assert not loads_torch(EnsembleEncoder(LinearEncoder()))
+    assert EnsembleEncoder(EnsembleEncoder(MLP)).uses_torch
+    assert MLP.uses_torch
+    assert not EnsembleEncoder(LinearEncoder()).uses_torch
 
 
 def test_missing_values_are_as_its_encoder_takes_them():

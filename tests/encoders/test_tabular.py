@@ -12,14 +12,14 @@ from sklearn.pipeline import make_pipeline
 
 from altopt import AltOpt, InputError
 from altopt.encoders import TabularEncoder
-from altopt.inputs import BlockInputs, HopInputs, PlainInputs, RawInputs, ReducedInputs, encoder_rows
+from altopt.inputs import BlockInputs, DiffusedInputs, HopInputs, RawInputs, ReducedInputs, encoder_rows
 from problems import two_communities
 
 BOOSTED = HistGradientBoostingClassifier(max_iter=20, min_samples_leaf=5)
 INPUTS = {
     "raw": RawInputs(),
     "reduced": ReducedInputs(),
-    "diffused": PlainInputs(),
+    "diffused": DiffusedInputs(),
     "raw beside hops": BlockInputs((RawInputs(), HopInputs()), scaling=None),
 }
 

@@ -19,8 +19,9 @@ from altopt.inputs import (
     AdjacencyInputs,
     BlockInputs,
     DegreeInputs,
+    DiffusedInputs,
     HopInputs,
-    PlainInputs,
+    Prepared,
     RawInputs,
     ReducedInputs,
 )
@@ -270,7 +271,7 @@ def test_an_edge_that_is_there_already_renews_nothing(view):
 
 KINDS = {
     "raw": RawInputs(),
-    "diffused": PlainInputs(),
+    "diffused": DiffusedInputs(),
     "reduced": ReducedInputs(n_components=5, storage="float16"),
     "hops along edges": HopInputs(direction="out"),
     "adjacency": AdjacencyInputs(),
@@ -278,7 +279,7 @@ KINDS = {
     "degrees": DegreeInputs(),
     "degrees around": DegreeInputs(n_hops=1),
     "blocks": BlockInputs((HopInputs(), ReducedInputs()), scaling="size"),
-    "blocks of others": BlockInputs((AdjacencyInputs("out"), DegreeInputs(), PlainInputs())),
+    "blocks of others": BlockInputs((AdjacencyInputs("out"), DegreeInputs(), DiffusedInputs())),
 }
 
 
@@ -353,11 +354,20 @@ def test_directed_edges_are_set_one_after_another():
     assert found.nnz == np.count_nonzero(expected)
 
 
-class Unchanging:
-    """Inputs of a user's own that know nothing of updates."""
+class Unchanging(Prepared):
+    """Inputs of a user's own without the optional methods."""
 
     def __init__(self, inner):
-        self.Z, self.rows, self.extend, self.state = inner.Z, inner.rows, inner.extend, inner.state
+        self.Z, self.inner = inner.Z, inner
+
+    def rows(self, Z):
+        return self.inner.rows(Z)
+
+    def extend(self, new):
+        return self.inner.extend(new)
+
+    def state(self):
+        return self.inner.state()
 
 
 def test_inputs_that_cannot_be_renewed_are_refused_before_anything_changed():

@@ -12,24 +12,25 @@ from altopt.inputs import (
     BlockInputs,
     ChangedNodes,
     DegreeInputs,
+    DiffusedInputs,
     HopInputs,
     Inputs,
-    PlainInputs,
+    InputSource,
     Prepared,
     RawInputs,
     ReducedInputs,
     encoder_rows,
     unit_rows,
 )
-from altopt.inputs.inputs import LazyRows
+from altopt.inputs.rows import LazyRows
 from altopt.operator import NormalizedAdjacency
 
 N, D = 60, 40
 
 KINDS = {
     "raw": RawInputs(),
-    "diffused": PlainInputs(),
-    "diffused, rows to sum 1": PlainInputs(scale_rows=True),
+    "diffused": DiffusedInputs(),
+    "diffused, rows to sum 1": DiffusedInputs(scale_rows=True),
     "reduced": ReducedInputs(n_components=12),
     "hops": HopInputs(n_components=12),
     "hops, all columns": HopInputs(hops=(1, 3), n_components=99),
@@ -71,7 +72,7 @@ def features(seed=1, n=N, d=D):
 def prepared(kind, A=None, X=None, seed=0, restart=0.2):
     graph = Graph(directed() if A is None else A, directed=True)
     X = features() if X is None else X
-    return kind.prepare(graph, NormalizedAdjacency(graph.adjacency), X, restart, 10, seed)
+    return kind.prepare(InputSource(graph, NormalizedAdjacency(graph.adjacency), X, restart, 10, seed))
 
 
 def dense(rows):
@@ -282,7 +283,8 @@ def test_all_nodes_diffused_again_are_what_a_fit_would_read():
         operators = [NormalizedAdjacency(g.adjacency) for g in graphs]
         X = features().toarray()
         made, new = (
-            PlainInputs().prepare(graph, A_tilde, X, 0.3, 80, 0) for graph, A_tilde in zip(graphs, operators)
+            DiffusedInputs().prepare(InputSource(graph, A_tilde, X, 0.3, 80, 0))
+            for graph, A_tilde in zip(graphs, operators)
         )
         changed = changed_nodes(graphs[0], graphs[1], operators[1], 0.3, 80)
         everyone = ChangedNodes(
@@ -425,7 +427,7 @@ def test_blocks_are_sparse_where_that_is_smaller():
 def test_what_cannot_be_made_is_refused(kind, message):
     graph = Graph(np.array([[0, 1], [1, 2]]), n_nodes=N)
     with pytest.raises(InputError, match=message):
-        kind.prepare(graph, NormalizedAdjacency(graph.adjacency), features(), 0.2, 10, 0)
+        kind.prepare(InputSource(graph, NormalizedAdjacency(graph.adjacency), features(), 0.2, 10, 0))
 
 
 # in the estimator

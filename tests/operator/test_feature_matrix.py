@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
 from altopt.graph import Graph
-from altopt.inputs import HopInputs, ReducedInputs, encoder_rows
+from altopt.inputs import HopInputs, InputSource, ReducedInputs, encoder_rows
 from altopt.operator import NormalizedAdjacency
 from altopt.operator.feature_matrix import Features, rooted
 
@@ -84,7 +84,7 @@ def test_inputs_of_counts_are_those_of_their_roots(kind, n_components):
 
     def products(X, **settings):  # of rows, whatever the signs of the directions
         inputs = kind(n_components=n_components, **settings)
-        rows = encoder_rows(inputs.prepare(graph, A_tilde, X, 0.1, 10, 0))
+        rows = encoder_rows(inputs.prepare(InputSource(graph, A_tilde, X, 0.1, 10, 0)))
         return rows @ rows.T
 
     X = sp.csr_array(counts())

@@ -10,7 +10,7 @@ from altopt import AltOpt, Graph
 from altopt.arrays import Array
 from altopt.datasets.splits import fraction
 from altopt.encoders import MLPEncoder
-from altopt.encoders.encoder import Learner
+from altopt.encoders.encoder import Encoder, Learner
 from altopt_lab.bench import graphs, networks
 from altopt_lab.bench.encoder import DROPOUT, eager
 from altopt_lab.bench.machine import same_threads
@@ -70,17 +70,17 @@ def accuracy(model: AltOpt, truth: Array, known: Array) -> float:
 
 
 @dataclass(frozen=True)
-class RecordingEncoder:
+class RecordingEncoder(Encoder):
     """An encoder that writes down what it is given to learn, and does nothing else differently."""
 
     inside: MLPEncoder
     folder: str
 
-    def begin(self, n_features: int, n_classes: int, seed: int) -> "RecordingLearner":
-        return RecordingLearner(self.inside.begin(n_features, n_classes, seed), Path(self.folder))
+    def begin(self, n_inputs: int, n_classes: int, seed: int) -> "RecordingLearner":
+        return RecordingLearner(self.inside.begin(n_inputs, n_classes, seed), Path(self.folder))
 
 
-class RecordingLearner:
+class RecordingLearner(Learner):
     def __init__(self, inside: Learner, folder: Path) -> None:
         self.inside, self.folder, self.n_calls = inside, folder, 0
 

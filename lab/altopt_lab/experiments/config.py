@@ -8,10 +8,8 @@ from altopt import AltOpt
 from altopt.arrays import Array
 from altopt.encoders import EnsembleEncoder, LinearEncoder, MLPEncoder
 from altopt.encoders.encoder import Encoder
-from altopt.graph import Graph
-from altopt.inputs import BlockInputs, HopInputs, Inputs, PlainInputs, Prepared, ReducedInputs
+from altopt.inputs import BlockInputs, DiffusedInputs, HopInputs, Inputs, InputSource, Prepared, ReducedInputs
 from altopt.inputs.reduced import PreparedReduced
-from altopt.operator import NormalizedAdjacency
 from altopt.solvers import GradientSteps
 from altopt.training.paper import VIEWS
 
@@ -114,7 +112,7 @@ class AltOptConfig:
 
     def _inputs(self) -> Inputs:
         if self.inputs == "plain":
-            return PlainInputs(scale_rows=True)
+            return DiffusedInputs(scale_rows=True)
         diffused = ReducedInputs(self.n_components, self.row_exponent, root=self.root)
         if self.inputs == "reduced":
             return diffused
@@ -164,23 +162,21 @@ class InputCache:
 
 
 @dataclass(frozen=True)
-class CachedInputs:
+class CachedInputs(Inputs):
     """Inputs that are looked up before they are made; the seed of the range finder is always 0."""
 
     inputs: Inputs
     shared: InputCache
 
-    def prepare(
-        self, graph: Graph, A_tilde: NormalizedAdjacency, X: Any, restart: float, n_steps: int, seed: int
-    ) -> Prepared:
+    def prepare(self, source: InputSource) -> Prepared:
         direction = self.inputs
         if isinstance(direction, ReducedInputs):
             direction = replace(direction, row_exponent=0.5)  # the directions do not depend on it
-        key = (direction, restart, n_steps, X.shape, A_tilde.n_nodes)
+        key = (direction, source.restart, source.n_steps, source.X.shape, source.A_tilde.n_nodes)
         made = self.shared.made
         if key not in made:
             began = perf_counter()
-            found = direction.prepare(graph, A_tilde, X, restart, n_steps, 0)
+            found = direction.prepare(replace(source, seed=0))
             made[key] = found, perf_counter() - began
         prepared, seconds = made[key]
         self.shared.seconds += seconds

@@ -7,23 +7,22 @@ import numpy as np
 
 from altopt import AltOpt
 from altopt.arrays import Array
-from altopt.encoders import LinearEncoder
-from altopt.encoders.encoder import Learner
+from altopt.encoders import Encoder, Learner, LinearEncoder
 from altopt.inputs import ReducedInputs
 from altopt.io.array_io import with_prefix
 
 
 @dataclass(frozen=True)
-class AveragedEncoder:
+class AveragedEncoder(Encoder):
     """An encoder whose P is the mean of what it said after each call of train."""
 
     inside: LinearEncoder
 
-    def begin(self, n_features: int, n_classes: int, seed: int) -> "AveragedLearner":
-        return AveragedLearner(self.inside.begin(n_features, n_classes, seed))
+    def begin(self, n_inputs: int, n_classes: int, seed: int) -> "AveragedLearner":
+        return AveragedLearner(self.inside.begin(n_inputs, n_classes, seed))
 
 
-class AveragedLearner:
+class AveragedLearner(Learner):
     def __init__(self, inside: Learner) -> None:
         self.inside = inside
         self.former: list[dict[str, Array]] = []

@@ -7,8 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from altopt.arrays import working_dtype
-from altopt.encoders.ensemble import loads_torch
-from altopt.inputs import EAGER, PlainInputs, RawInputs, ReducedInputs
+from altopt.inputs import EAGER, DiffusedInputs, RawInputs, ReducedInputs
 from altopt.inputs.directions import few_columns
 from altopt.operator.diffusion import PANEL_COLUMNS
 from altopt.operator.kernels.native import ROW_MULTIPLE
@@ -78,7 +77,7 @@ def expected_memory(X: Any, n_edges: int, n_classes: int, model: Any, weighted: 
     diffusing = 3.0 * n * panel * 4 + (n * width * 4 if itemsize == 2 else 0)
     if reduced and d > width:
         diffusing += 4.0 * n * (width + 10) * 4
-    elif not isinstance(inputs, ReducedInputs | PlainInputs | RawInputs):
+    elif not isinstance(inputs, ReducedInputs | DiffusedInputs | RawInputs):
         # hops of a sketch, of the range finder's block, and that block again; or hops of all of X, and X
         diffusing += max(3.0 * kept, 16.0 * n * d if few_columns(n, d) else 0.0)
     number = working_dtype(n, n_classes).itemsize
@@ -87,9 +86,9 @@ def expected_memory(X: Any, n_edges: int, n_classes: int, model: Any, weighted: 
     judging = 5.0 * n * block_width(n) * number if model.cross_fit else 0.0
     ordered = too_large(n, max(panel * 4, n_classes * number))
     of_graph = entries * (16.0 if weighted else 4.0)
-    plain_sparse = isinstance(inputs, PlainInputs) and sp.issparse(X) and model.restart == 1
+    plain_sparse = isinstance(inputs, DiffusedInputs) and sp.issparse(X) and model.restart == 1
     return Memory(
-        libraries=LIBRARIES + (TORCH if loads_torch(model.encoder) else 0.0),
+        libraries=LIBRARIES + (TORCH if model.usual_plan(n, d).encoder.uses_torch else 0.0),
         features=float(of_X),
         graph=of_graph * (2 if ordered else 1) + PER_NODE * n,
         inputs=float(of_X) if plain_sparse else kept,

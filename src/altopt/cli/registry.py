@@ -16,8 +16,8 @@ from altopt.inputs import (
     AdjacencyInputs,
     BlockInputs,
     DegreeInputs,
+    DiffusedInputs,
     HopInputs,
-    PlainInputs,
     RawInputs,
     ReducedInputs,
 )
@@ -49,7 +49,7 @@ LABEL_VIEWS: dict[str, Any] = {"squared": LabelView, "robust": RobustLabels()}
 INPUTS: dict[str, Any] = {
     "reduced": ReducedInputs(),
     "raw": RawInputs(),
-    "diffused": PlainInputs(),
+    "diffused": DiffusedInputs(),
     "hops": HopInputs(),
     "out-hops": HopInputs(direction="out"),
     "in-hops": HopInputs(direction="in"),

@@ -6,7 +6,7 @@ from altopt.encoders.ensemble import EnsembleEncoder
 from altopt.encoders.kernel import KernelEncoder
 from altopt.encoders.linear import LinearEncoder
 from altopt.encoders.mlp import MLPEncoder
-from altopt.encoders.tabular import TabularEncoder
+from altopt.encoders.tabular import TabularEncoder, as_encoder
 
 __all__ = [
     "AttentionEncoder",
@@ -17,4 +17,5 @@ __all__ = [
     "LinearEncoder",
     "MLPEncoder",
     "TabularEncoder",
+    "as_encoder",
 ]

@@ -3,14 +3,15 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from altopt.errors import InputError
+from altopt.encoders.encoder import Encoder
+from altopt.errors import InputError, require_extra
 
 if TYPE_CHECKING:
     from altopt.encoders.torch.attention import AttentionLearner
 
 
 @dataclass(frozen=True)
-class AttentionEncoder:
+class AttentionEncoder(Encoder):
     """P = softmax(W mean_h A(h)): a node's row is read as a sequence of `n_hops` blocks, which attend to each other.
 
     Made for HopInputs, whose rows are what a node has at each hop: n_hops is the number of its hops. Each block is
@@ -28,19 +29,21 @@ class AttentionEncoder:
     batch_size: int | None = None
     device: str = "cpu"
     fused: ClassVar[bool | None] = None  # Adam in one pass, where it can be
+    uses_torch = True
 
-    def begin(self, n_features: int, n_classes: int, seed: int) -> "AttentionLearner":
+    def begin(self, n_inputs: int, n_classes: int, seed: int) -> "AttentionLearner":
         if self.loss not in ("mse", "ce"):
             raise InputError(f"loss must be 'mse' or 'ce', but is {self.loss!r}.")
         if self.heads < 1 or self.width % self.heads:
             raise InputError(
                 f"width must be a multiple of heads, but is {self.width} for {self.heads} heads."
             )
-        if self.n_hops < 1 or n_features % self.n_hops:
+        if self.n_hops < 1 or n_inputs % self.n_hops:
             raise InputError(
                 f"AttentionEncoder(n_hops={self.n_hops}) reads rows of {self.n_hops} equal blocks, but these have "
-                f"{n_features:,} columns. Give it HopInputs with {self.n_hops} hops (--inputs hops)."
+                f"{n_inputs:,} columns. Give it HopInputs with {self.n_hops} hops (--inputs hops)."
             )
-        from altopt.encoders.torch.attention import AttentionLearner  # torch is loaded where it is wanted
+        require_extra("torch", "torch", "AttentionEncoder")
+        from altopt.encoders.torch.attention import AttentionLearner
 
-        return AttentionLearner(self, n_features, n_classes, seed)
+        return AttentionLearner(self, n_inputs, n_classes, seed)

@@ -1,30 +1,64 @@
-"""What an encoder must do: learn soft labels from features, and say what the features alone say."""
+"""The contract of encoders: settings that begin learners, and learners that map inputs to soft labels."""
 
-from typing import Any, Protocol, runtime_checkable
+from abc import ABC, abstractmethod
+from typing import Any
 
 from altopt.arrays import Array
 
 
-@runtime_checkable
-class Learner(Protocol):
-    """An encoder at work: its parameters change from round to round."""
+class Learner(ABC):
+    """An encoder in training: its parameters change from round to round."""
 
+    @abstractmethod
     def train(self, X: Any, targets: Array, weights: Array, n_epochs: int) -> float:
-        """Go on training on these rows; the weighted loss at the end. Targets are distributions over classes."""
+        """Continue training on these rows; returns the weighted loss at the end.
 
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n, n_inputs)
+        targets : array of shape (n, n_classes), rows are distributions over the classes
+        weights : array of shape (n,), sample weights
+        n_epochs : int
+        """
+
+    @abstractmethod
     def predict(self, X: Any) -> Array:
         """P: one distribution over the classes for each row."""
 
+    @abstractmethod
     def state(self) -> dict[str, Array]:
-        """Everything needed to predict and to go on training, as named arrays."""
+        """Everything needed to predict and to continue training, as named arrays."""
 
+    @abstractmethod
     def restore(self, state: dict[str, Array]) -> None:
-        """Take up a stored state; what follows has the same bits as if nothing had been stored."""
+        """Load a state; what follows has the same bits as without the round trip."""
 
 
-@runtime_checkable
-class Encoder(Protocol):
-    """Settings of an encoder. Fitting never changes it: it begins learners."""
+class Encoder(ABC):
+    """Settings of an encoder. Training never changes them: it happens in learners.
 
-    def begin(self, n_features: int, n_classes: int, seed: int) -> Learner:
-        """A fresh learner; the same seed gives the same bits."""
+    Subclass it, implement `begin`, and pass an instance to ``AltOpt(encoder=...)``. Make the subclass a frozen
+    dataclass so that a fitted model can be saved. `altopt.checks.check_encoder` tests a subclass.
+    """
+
+    @abstractmethod
+    def begin(self, n_inputs: int, n_classes: int, seed: int) -> Learner:
+        """A new learner; the same seed gives the same bits."""
+
+    def fitted_to(self, rows: Any) -> "Encoder":
+        """The encoder with its data-dependent settings derived from the inputs `rows`; by default itself."""
+        return self
+
+    def variants(self) -> list[tuple[str, "Encoder"]]:
+        """Named encoders that a fit compares this one with, on held-out labels; by default none."""
+        return []
+
+    @property
+    def uses_torch(self) -> bool:
+        """Whether training runs in torch, which needs its number of threads set."""
+        return False
+
+    @property
+    def takes_missing(self) -> bool:
+        """Whether its inputs may contain NaN."""
+        return False

@@ -6,15 +6,13 @@ from typing import Any
 import numpy as np
 
 from altopt.arrays import Array
-from altopt.encoders.attention import AttentionEncoder
 from altopt.encoders.encoder import Encoder, Learner
-from altopt.encoders.mlp import MLPEncoder
 from altopt.errors import InputError
 from altopt.io.array_io import with_prefix
 
 
 @dataclass(frozen=True)
-class EnsembleEncoder:
+class EnsembleEncoder(Encoder):
     """P is the mean over `n_members` learners of `encoder`, which differ in their seeds alone.
 
     It takes as many times as long and is worth it where little is known and chance decides much, such as an MLP with
@@ -26,24 +24,20 @@ class EnsembleEncoder:
 
     @property
     def takes_missing(self) -> bool:
-        """Whether X may hold NaN, as the encoder says."""
-        return bool(getattr(self.encoder, "takes_missing", False))
+        return self.encoder.takes_missing
 
-    def begin(self, n_features: int, n_classes: int, seed: int) -> "EnsembleLearner":
+    @property
+    def uses_torch(self) -> bool:
+        return self.encoder.uses_torch
+
+    def begin(self, n_inputs: int, n_classes: int, seed: int) -> "EnsembleLearner":
         if not isinstance(self.n_members, int | np.integer) or self.n_members < 1:
             raise InputError(f"n_members must be a whole number from 1 on, but is {self.n_members!r}.")
         seeds = np.random.SeedSequence(seed).generate_state(int(self.n_members))
-        return EnsembleLearner([self.encoder.begin(n_features, n_classes, int(drawn)) for drawn in seeds])
+        return EnsembleLearner([self.encoder.begin(n_inputs, n_classes, int(drawn)) for drawn in seeds])
 
 
-def loads_torch(encoder: Any) -> bool:
-    """Whether the encoder, or what an ensemble is made of, is a torch network."""
-    if isinstance(encoder, EnsembleEncoder):
-        return loads_torch(encoder.encoder)
-    return isinstance(encoder, MLPEncoder | AttentionEncoder)
-
-
-class EnsembleLearner:
+class EnsembleLearner(Learner):
     def __init__(self, members: list[Learner]) -> None:
         self.members = members
 

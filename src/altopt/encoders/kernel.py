@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from scipy.linalg import solve_triangular
 
 from altopt.arrays import Array, row_blocks, shares, working_dtype
+from altopt.encoders.encoder import Encoder, Learner
 from altopt.encoders.ridge import DualRidge, PrimalRidge
 from altopt.errors import InputError
 from altopt.io.array_io import from_arrays, to_arrays
@@ -20,7 +21,7 @@ JITTER = 1e-8  # of the kernel of the landmarks, so that it can be factored
 
 
 @dataclass(frozen=True)
-class KernelEncoder:
+class KernelEncoder(Encoder):
     """P = shares of f(x) = b + sum_j K(x, x_j) a_j, minimising sum_i w_i ||f(x_i) - t_i||^2 + ridge ||f - b||_K^2.
 
     K = exp(gamma (x'z - 1)), or x'z where gamma is None; b is the weighted mean of the targets. Made for
@@ -36,7 +37,7 @@ class KernelEncoder:
     max_rows: int = 4000
     n_landmarks: int = 2000
 
-    def begin(self, n_features: int, n_classes: int, seed: int) -> "KernelLearner":
+    def begin(self, n_inputs: int, n_classes: int, seed: int) -> "KernelLearner":
         if not self.ridge > 0 or (self.gamma is not None and not self.gamma > 0):
             raise InputError(
                 f"KernelEncoder needs ridge > 0 and gamma > 0 or None, but has {self.ridge!r} and {self.gamma!r}."
@@ -49,7 +50,7 @@ class KernelEncoder:
         return K if self.gamma is None else np.exp(self.gamma * (K - 1.0))
 
 
-class KernelLearner:
+class KernelLearner(Learner):
     def __init__(self, settings: KernelEncoder, n_classes: int, seed: int) -> None:
         self.settings, self.n_classes, self.seed = settings, n_classes, seed
         self.support: Any = None  # the rows that span f

@@ -8,6 +8,7 @@ import scipy.sparse as sp
 from scipy.optimize import minimize
 
 from altopt.arrays import Array, allocate, row_blocks, working_dtype
+from altopt.encoders.encoder import Encoder, Learner
 from altopt.operator.kernels.dispatch import soften, softmax_regression
 
 SAMPLE = 1000  # rows that tell how many directions all fill
@@ -16,12 +17,12 @@ STEEPNESS, MOST_C = 1.5, 40.0
 
 
 @dataclass(frozen=True)
-class LinearEncoder:
+class LinearEncoder(Encoder):
     """P = softmax(sharpness * (X W + b)), with W, b minimising sum_i w_i CE(targets_i, X_i W + b) + ||W||^2 / 2C.
 
     Where the rows fill many directions alike, almost any pseudo label can be learned by heart, right or wrong; where
     a few directions hold nearly all, W must be large to use the others. So C, where it is not given, falls with the
-    number of directions that the rows fill. `freedom` multiplies C.
+    number of directions that the rows fill. `C_scale` multiplies C.
 
     Regularised weights make logits shy; `sharpness` makes up for it where P enters the feature view. An epoch
     is one L-BFGS iteration; training goes on from where the last round left W and b, and ends early when an
@@ -31,27 +32,32 @@ class LinearEncoder:
     C: float | None = None
     sharpness: float = 2.0
     tolerance: float = 1e-4
-    freedom: float = 1.0
+    C_scale: float = 1.0
 
-    def begin(self, n_features: int, n_classes: int, seed: int) -> "LinearLearner":
-        return LinearLearner(self, n_features, n_classes)
+    def begin(self, n_inputs: int, n_classes: int, seed: int) -> "LinearLearner":
+        return LinearLearner(self, n_inputs, n_classes)
 
-    def suited(self, rows: Any) -> "LinearEncoder":
+    def fitted_to(self, rows: Any) -> "LinearEncoder":
         """The same with C for these rows, where it is not given."""
-        return self if self.C is not None else replace(self, C=C_for(rows))
+        return self if self.C is not None else replace(self, C=C_from_effective_rank(rows))
+
+    def variants(self) -> list[tuple[str, Encoder]]:
+        """ "tighter" and "freer": more and less regularised."""
+        factors = (("tighter", 0.4), ("freer", 3.0))
+        return [(name, replace(self, C_scale=factor * self.C_scale)) for name, factor in factors]
 
 
-class LinearLearner:
-    def __init__(self, settings: LinearEncoder, n_features: int, n_classes: int) -> None:
+class LinearLearner(Learner):
+    def __init__(self, settings: LinearEncoder, n_inputs: int, n_classes: int) -> None:
         self.settings = settings
-        self.W = np.zeros((n_features, n_classes))
+        self.W = np.zeros((n_inputs, n_classes))
         self.b = np.zeros(n_classes)
 
     def train(self, X: Any, targets: Array, weights: Array, n_epochs: int) -> float:
         X = sp.csr_array(X) if sp.issparse(X) else np.ascontiguousarray(X)
         weighted = np.ascontiguousarray(targets * weights[:, None], dtype=np.float32)
         size, by_class = self.W.size, self.W.T.shape  # a class's weights side by side
-        C = (self.settings.C or C_for(X)) * self.settings.freedom
+        C = (self.settings.C or C_from_effective_rank(X)) * self.settings.C_scale
 
         def loss(flat: Array) -> tuple[float, Array]:
             W, b = flat[:size].reshape(by_class), flat[size:]
@@ -80,12 +86,12 @@ class LinearLearner:
         self.W, self.b = state["W"].copy(), state["b"].copy()
 
 
-def C_for(rows: Any) -> float:
+def C_from_effective_rank(rows: Any) -> float:
     """The C that suits inputs which fill as many directions as these."""
-    return float(min(MOST_C, USUAL_C * (USUAL_DIRECTIONS / directions_filled(rows)) ** STEEPNESS))
+    return float(min(MOST_C, USUAL_C * (USUAL_DIRECTIONS / effective_rank(rows)) ** STEEPNESS))
 
 
-def directions_filled(rows: Any) -> float:
+def effective_rank(rows: Any) -> float:
     """(sum of e)^2 / sum of e^2 over the eigenvalues e of the rows' second moments, from a sample of rows.
 
     The sum is a row's mean squared length, the sum of squares the mean squared product of two different rows.

@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from altopt.errors import InputError
+from altopt.encoders.encoder import Encoder
+from altopt.errors import InputError, require_extra
 from altopt.operator.kernels import dispatch
 
 if TYPE_CHECKING:
@@ -11,7 +12,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class MLPEncoder:
+class MLPEncoder(Encoder):
     """P = softmax(MLP(X)), trained with Adam on soft labels.
 
     `hidden` holds the width of each hidden layer; () is a linear map. `loss` is "mse" on the softmax output,
@@ -29,8 +30,9 @@ class MLPEncoder:
     batch_size: int | None = None
     device: str = "cpu"
     fused: bool | None = None
+    uses_torch = True
 
-    def begin(self, n_features: int, n_classes: int, seed: int) -> "MLPLearner":
+    def begin(self, n_inputs: int, n_classes: int, seed: int) -> "MLPLearner":
         if self.loss not in ("mse", "ce"):
             raise InputError(f"loss must be 'mse' or 'ce', but is {self.loss!r}.")
         if self.fused and not (dispatch.serving() is not None and self.device == "cpu"):
@@ -38,6 +40,7 @@ class MLPEncoder:
                 f"fused=True needs the native kernels and device='cpu', but device is {self.device!r} and: "
                 f"{dispatch.description()}. Leave fused out."
             )
-        from altopt.encoders.torch.mlp import MLPLearner  # torch is loaded where it is wanted
+        require_extra("torch", "torch", "MLPEncoder")
+        from altopt.encoders.torch.mlp import MLPLearner
 
-        return MLPLearner(self, n_features, n_classes, seed)
+        return MLPLearner(self, n_inputs, n_classes, seed)

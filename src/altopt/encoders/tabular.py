@@ -11,13 +11,14 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
 from altopt.arrays import Array, row_blocks, working_dtype
-from altopt.errors import InputError
+from altopt.encoders.encoder import Encoder, Learner
+from altopt.errors import InputError, require_extra
 
 TRUSTED = ("sklearn.", "numpy.", "lightgbm.", "collections.OrderedDict")
 
 
 @dataclass(frozen=True)
-class TabularEncoder:
+class TabularEncoder(Encoder):
     """P = classifier.predict_proba(X): trees, forests, pipelines, anything with fit(X, y, sample_weight).
 
     Soft labels enter by weighting: a row with targets (0.7, 0.3) is given once per class, with weights 0.7 and
@@ -38,7 +39,7 @@ class TabularEncoder:
         first = self.classifier.steps[0][1] if isinstance(self.classifier, Pipeline) else self.classifier
         return bool(get_tags(first).input_tags.allow_nan)
 
-    def begin(self, n_features: int, n_classes: int, seed: int) -> "TabularLearner":
+    def begin(self, n_inputs: int, n_classes: int, seed: int) -> "TabularLearner":
         last = self.classifier.steps[-1][1] if isinstance(self.classifier, Pipeline) else self.classifier
         if not hasattr(self.classifier, "predict_proba") or not has_fit_parameter(last, "sample_weight"):
             raise InputError(
@@ -48,7 +49,7 @@ class TabularEncoder:
         return TabularLearner(self, n_classes, seed)
 
 
-class TabularLearner:
+class TabularLearner(Learner):
     def __init__(self, settings: TabularEncoder, n_classes: int, seed: int) -> None:
         self.settings = settings
         self.n_classes = n_classes
@@ -91,11 +92,26 @@ class TabularLearner:
             self.model, self.fitted = from_skops(state["skops"]), True
 
 
+def as_encoder(value: Any) -> Encoder:
+    """An encoder as it is; a scikit-learn classifier as a TabularEncoder."""
+    if isinstance(value, Encoder):
+        return value
+    if isinstance(value, type) or not hasattr(value, "fit"):
+        raise InputError(
+            "encoder must be an instance of a subclass of altopt.encoders.Encoder or a scikit-learn classifier, "
+            f"but is {value!r}."
+        )
+    return TabularEncoder(value)
+
+
+def skops_io() -> Any:
+    """skops.io, which stores scikit-learn's estimators without pickle."""
+    return require_extra("skops.io", "trees", "Storing or loading a scikit-learn classifier")
+
+
 def to_skops(estimator: Any) -> Array:
     """A scikit-learn estimator as bytes, without pickle."""
-    from skops.io import dumps
-
-    held = dumps(estimator)
+    held = skops_io().dumps(estimator)
     foreign = foreign_types(held)
     if foreign:
         raise InputError(
@@ -107,19 +123,15 @@ def to_skops(estimator: Any) -> Array:
 
 def foreign_types(held: bytes) -> list[str]:
     """Types in a stored estimator that are neither scikit-learn's, numpy's nor LightGBM's."""
-    from skops.io import get_untrusted_types
-
-    return [name for name in get_untrusted_types(data=held) if not name.startswith(TRUSTED)]
+    return [name for name in skops_io().get_untrusted_types(data=held) if not name.startswith(TRUSTED)]
 
 
 def from_skops(data: Array) -> Any:
     """The inverse of `to_skops`; refuses anything that is not scikit-learn's, numpy's or LightGBM's."""
-    from skops.io import get_untrusted_types, loads
-
     held = data.tobytes()
     foreign = foreign_types(held)
     if foreign:
         raise InputError(
             f"The stored encoder holds {foreign[0]}, neither scikit-learn's nor LightGBM's: not loaded."
         )
-    return loads(held, trusted=get_untrusted_types(data=held))
+    return skops_io().loads(held, trusted=skops_io().get_untrusted_types(data=held))

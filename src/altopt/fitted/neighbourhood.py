@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from altopt.arrays import Array
 from altopt.errors import InputError
 from altopt.fitted.system import LiveSystem, Row, with_directions
+from altopt.inputs import Prepared
 
 
 def ties_of(live: LiveSystem, nodes: Array) -> Any:
@@ -62,9 +63,9 @@ def around(live: LiveSystem, rows: dict[int, Row], directions: Iterable[tuple[in
     return np.asarray(found[found < n])
 
 
-def require(inputs: Any, method: str, wanted: str) -> None:
+def require(inputs: Prepared, offered: bool, method: str, wanted: str) -> None:
     """Refuse what inputs of the user's own do not offer, before anything is changed."""
-    if not hasattr(inputs, method):
+    if not offered:
         raise InputError(
             f"{wanted} needs encoder inputs with {method}(), which {type(inputs).__name__} do not have. "
             "Fit again with the new data, or add it (see altopt.inputs.Prepared)."

@@ -46,9 +46,9 @@ def update(
     if tolerance is not None and not tolerance > 0:
         raise InputError(f"tolerance must be above 0, but is {tolerance!r}.")
     if features is not None:
-        require(model.inputs_, "with_rows", "Adding nodes")
+        require(model.inputs_, model.inputs_.grows, "with_rows", "Adding nodes")
     if refresh:
-        require(model.inputs_, "renewed", "refresh=True")
+        require(model.inputs_, model.inputs_.renews, "renewed", "refresh=True")
     live = live_system(model)
     if live is None:
         return resolve.update(model, labels, edges, nodes, features, refresh, store)

@@ -1,12 +1,22 @@
-"""What the encoder reads, interchangeable: features, diffused or hop by hop, adjacency rows, degrees, side by side."""
+"""Encoder inputs, interchangeable: features, diffused or hop by hop, adjacency rows, degrees, several side by side."""
 
 from altopt.inputs.adjacency import AdjacencyInputs
 from altopt.inputs.blocks import BlockInputs
 from altopt.inputs.degrees import DegreeInputs
-from altopt.inputs.diffused import PlainInputs, RawInputs
+from altopt.inputs.diffused import DiffusedInputs
 from altopt.inputs.hops import HopInputs
-from altopt.inputs.inputs import EAGER, ChangedNodes, Inputs, LazyRows, NewNodes, Prepared, encoder_rows
+from altopt.inputs.inputs import (
+    ChangedNodes,
+    Inputs,
+    InputSource,
+    NewNodes,
+    Prepared,
+    PreparedMatrix,
+    as_inputs,
+)
+from altopt.inputs.raw import RawInputs
 from altopt.inputs.reduced import ReducedInputs
+from altopt.inputs.rows import EAGER, LazyRows, encoder_rows
 from altopt.operator.scaling import unit_rows, unit_sum
 
 __all__ = [
@@ -15,14 +25,17 @@ __all__ = [
     "BlockInputs",
     "ChangedNodes",
     "DegreeInputs",
+    "DiffusedInputs",
     "HopInputs",
+    "InputSource",
     "Inputs",
     "LazyRows",
     "NewNodes",
-    "PlainInputs",
     "Prepared",
+    "PreparedMatrix",
     "RawInputs",
     "ReducedInputs",
+    "as_inputs",
     "encoder_rows",
     "unit_rows",
     "unit_sum",

@@ -10,16 +10,15 @@ from altopt.arrays import Array
 from altopt.errors import InputError
 from altopt.graph import Graph
 from altopt.inputs.directions import leading_directions
-from altopt.inputs.inputs import ChangedNodes, NewNodes, OneZ
+from altopt.inputs.inputs import ChangedNodes, Inputs, InputSource, NewNodes, PreparedMatrix
 from altopt.io.array_io import from_arrays, to_arrays
-from altopt.operator import NormalizedAdjacency
 from altopt.operator.diffusion import Direction
 from altopt.operator.feature_matrix import Features, filled
 from altopt.operator.scaling import lengths, unit_rows
 
 
 @dataclass(frozen=True)
-class PreparedAdjacency(OneZ):
+class PreparedAdjacency(PreparedMatrix):
     Z: Any  # unit rows: sparse n x n, or n x k in the leading directions V
     V: Array | None
     direction: Direction
@@ -45,7 +44,7 @@ class PreparedAdjacency(OneZ):
 
 
 @dataclass(frozen=True)
-class AdjacencyInputs:
+class AdjacencyInputs(Inputs):
     """Rows of the adjacency at unit length, so that products of rows are cosines: shared neighbours count.
 
     `direction` "out" takes the edges that lead from a node, "in" those that lead to it (both need a graph that
@@ -57,16 +56,15 @@ class AdjacencyInputs:
     n_components: int | None = None
     n_power: int = 2
 
-    def prepare(
-        self, graph: Graph, A_tilde: NormalizedAdjacency, X: Any, restart: float, n_steps: int, seed: int
-    ) -> PreparedAdjacency:
+    def prepare(self, source: InputSource) -> PreparedAdjacency:
+        graph = source.graph
         R = unit_rows(sp.csr_array(adjacency_of(graph, self.direction), dtype=np.float32))
         if self.n_components is None:
             return PreparedAdjacency(R, None, self.direction)
         rank = min(self.n_components, graph.n_nodes)
-        start = start_from(graph, X, min(rank + 10, graph.n_nodes), seed)
+        start = start_from(graph, source.X, min(rank + 10, graph.n_nodes), source.seed)
         V = leading_directions(
-            Features(R, False, False), lambda block: block, rank, self.n_power, seed, start=start
+            Features(R, False, False), lambda block: block, rank, self.n_power, source.seed, start=start
         )
         return PreparedAdjacency(np.asarray(R @ V), V, self.direction)
 

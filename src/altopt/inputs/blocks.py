@@ -9,11 +9,8 @@ import scipy.sparse as sp
 
 from altopt.arrays import Array, row_blocks
 from altopt.errors import InputError
-from altopt.graph import Graph
-from altopt.inputs.diffused import RawInputs
-from altopt.inputs.inputs import ChangedNodes, Inputs, NewNodes, Prepared
+from altopt.inputs.inputs import ChangedNodes, Inputs, InputSource, NewNodes, Prepared
 from altopt.io.array_io import with_prefix
-from altopt.operator import NormalizedAdjacency
 from altopt.operator.feature_matrix import has_missing
 from altopt.operator.scaling import lengths, scaled_rows
 
@@ -37,7 +34,7 @@ class SideBySide:
 
 
 @dataclass(frozen=True)
-class PreparedBlocks:
+class PreparedBlocks(Prepared):
     parts: tuple[Prepared, ...]
     scaling: Literal["unit", "level", "size"] | None
     sizes: tuple[
@@ -78,6 +75,14 @@ class PreparedBlocks:
     def renewed(self, changed: ChangedNodes) -> SideBySide:
         return SideBySide(tuple(part.renewed(changed) for part in self.parts))
 
+    @property
+    def grows(self) -> bool:
+        return all(part.grows for part in self.parts)
+
+    @property
+    def renews(self) -> bool:
+        return all(part.renews for part in self.parts)
+
     def with_rows(self, Z: SideBySide, at: Array | None = None) -> "PreparedBlocks":
         parts = tuple(part.with_rows(held, at) for part, held in zip(self.parts, Z.parts))
         return replace(self, parts=parts)
@@ -90,7 +95,7 @@ class PreparedBlocks:
 
 
 @dataclass(frozen=True)
-class BlockInputs:
+class BlockInputs(Inputs):
     """The rows of several inputs, one after another.
 
     `scaling` "unit" gives every row of each of the b blocks the length 1 / sqrt(b), so that the product of two
@@ -103,26 +108,24 @@ class BlockInputs:
     parts: tuple[Inputs, ...]
     scaling: Literal["unit", "level", "size"] | None = "unit"
 
-    def prepare(
-        self, graph: Graph, A_tilde: NormalizedAdjacency, X: Any, restart: float, n_steps: int, seed: int
-    ) -> PreparedBlocks:
+    def prepare(self, source: InputSource) -> PreparedBlocks:
         if not self.parts:
             raise InputError("BlockInputs needs at least one part, but parts is empty.")
         if self.scaling not in ("unit", "level", "size", None):
             raise InputError(f"scaling must be 'unit', 'level', 'size' or None, but is {self.scaling!r}.")
-        if (
-            self.scaling is not None
-            and any(isinstance(part, RawInputs) for part in self.parts)
-            and has_missing(X)
-        ):
+        if self.scaling is not None and self.keeps_missing and has_missing(source.X):
             raise InputError(
                 "X holds NaN, which leaves no length to scale rows by. Use BlockInputs(..., scaling=None), "
-                "or PlainInputs in the place of RawInputs."
+                "or DiffusedInputs in the place of RawInputs."
             )
-        parts = tuple(part.prepare(graph, A_tilde, X, restart, n_steps, seed) for part in self.parts)
+        parts = tuple(part.prepare(source) for part in self.parts)
         measured = self.scaling in ("level", "size")
         sizes = tuple(sizes_of(part, levelling(self.scaling)) if measured else (1.0, 1.0) for part in parts)
         return PreparedBlocks(parts, self.scaling, sizes)
+
+    @property
+    def keeps_missing(self) -> bool:
+        return any(part.keeps_missing for part in self.parts)
 
     def restore(self, state: dict[str, Array]) -> PreparedBlocks:
         parts = tuple(part.restore(with_prefix(state, f"{k}.")) for k, part in enumerate(self.parts))

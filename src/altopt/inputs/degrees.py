@@ -8,15 +8,13 @@ import scipy.sparse as sp
 
 from altopt.arrays import Array, row_sums
 from altopt.errors import InputError
-from altopt.graph import Graph
 from altopt.inputs.hops import all_hops, hops_of_changed, hops_of_new
-from altopt.inputs.inputs import ChangedNodes, NewNodes, OneZ
-from altopt.operator import NormalizedAdjacency
+from altopt.inputs.inputs import ChangedNodes, Inputs, InputSource, NewNodes, PreparedMatrix
 from altopt.operator.scaling import row_stochastic
 
 
 @dataclass(frozen=True)
-class PreparedDegrees(OneZ):
+class PreparedDegrees(PreparedMatrix):
     Z: Array  # log2(1 + degree), its mean over neighbours, ...; two columns each where the graph keeps direction
     n_hops: int
     top: int  # the largest whole number that Z reached at the fit
@@ -49,7 +47,7 @@ class PreparedDegrees(OneZ):
 
 
 @dataclass(frozen=True)
-class DegreeInputs:
+class DegreeInputs(Inputs):
     """log2(1 + degree) as a soft histogram: about a dozen columns, rows of unit length.
 
     With `n_hops` its mean over a node's neighbours is there too, and the mean of that over neighbours, and so on,
@@ -62,11 +60,10 @@ class DegreeInputs:
 
     n_hops: int = 0
 
-    def prepare(
-        self, graph: Graph, A_tilde: NormalizedAdjacency, X: Any, restart: float, n_steps: int, seed: int
-    ) -> PreparedDegrees:
+    def prepare(self, source: InputSource) -> PreparedDegrees:
         if self.n_hops < 0:
             raise InputError(f"n_hops must be 0 or more, but is {self.n_hops!r}.")
+        graph = source.graph
         directed = graph.directed_adjacency is not None
         A = graph.directed_adjacency if directed else graph.adjacency
         degrees = np.stack([log_degree(side) for side in ((A, A.T.tocsr()) if directed else (A,))], axis=1)

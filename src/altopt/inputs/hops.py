@@ -16,7 +16,8 @@ from altopt.inputs.directions import (
     principal_directions,
     random_start,
 )
-from altopt.inputs.inputs import ChangedNodes, NewNodes, OneZ, product
+from altopt.inputs.inputs import ChangedNodes, Inputs, InputSource, NewNodes, PreparedMatrix
+from altopt.inputs.local_diffusion import product
 from altopt.inputs.reduced import Projection
 from altopt.io.array_io import with_prefix
 from altopt.operator import NormalizedAdjacency, diffusion
@@ -26,7 +27,7 @@ from altopt.operator.scaling import Scaling, row_stochastic
 
 
 @dataclass(frozen=True)
-class PreparedHops(OneZ):
+class PreparedHops(PreparedMatrix):
     Z: Array  # n x (1 + n_hops) k: hops 0, 1, ... side by side
     coordinates: Projection  # of a node's own features
     scalings: tuple[Scaling, ...]  # one for each hop that the encoder reads
@@ -61,7 +62,7 @@ class PreparedHops(OneZ):
 
 
 @dataclass(frozen=True)
-class HopInputs:
+class HopInputs(Inputs):
     """[S^h X for h in hops], each reduced to the same `n_components` directions and at mean squared row length 1.
 
     S is A_tilde ("both"), or the mean over the nodes that edges lead to ("out") or come from ("in"), which needs
@@ -79,14 +80,12 @@ class HopInputs:
     root: bool | None = None
     n_power: int = 2
 
-    def prepare(
-        self, graph: Graph, A_tilde: NormalizedAdjacency, X: Any, restart: float, n_steps: int, seed: int
-    ) -> PreparedHops:
+    def prepare(self, source: InputSource) -> PreparedHops:
         if not self.hops or min(self.hops) < 0 or sorted(set(self.hops)) != list(self.hops):
             raise InputError(f"hops must be rising whole numbers from 0 on, but is {self.hops!r}.")
-        fill = column_means(X) if has_missing(X) else None
-        features = Features(filled(X, fill), self.standardise, self.root)
-        one_hop, back = both_ways(graph, A_tilde, self.direction)
+        fill = column_means(source.X) if has_missing(source.X) else None
+        features = Features(filled(source.X, fill), self.standardise, self.root)
+        one_hop, back = both_ways(source.graph, source.A_tilde, self.direction)
         rank = min(self.n_components, features.n_rows)
         if features.n_columns <= rank:
             V = np.eye(features.n_columns, dtype=np.float32)
@@ -99,7 +98,7 @@ class HopInputs:
             found = [hop @ V for hop in whole]
             del whole
         else:
-            V = self._directions(features, one_hop, back, rank, seed)
+            V = self._directions(features, one_hop, back, rank, source.seed)
             found = all_hops(features.times(V), one_hop, max(self.hops))
         scalings = tuple(Scaling.of(found[hop], self.row_exponent) for hop in self.hops)
         coordinates = Projection.of(features, V, fill)

@@ -6,10 +6,10 @@ from typing import Any, Literal
 import numpy as np
 
 from altopt.arrays import Array
-from altopt.graph import Graph
 from altopt.inputs.directions import few_columns, gram_of, leading_directions, principal_directions
-from altopt.inputs.inputs import ChangedNodes, NewNodes, OneZ, diffused_again, diffused_from, settle_isolated
-from altopt.operator import NormalizedAdjacency, diffusion
+from altopt.inputs.inputs import ChangedNodes, Inputs, InputSource, NewNodes, PreparedMatrix
+from altopt.inputs.local_diffusion import diffused_again, diffused_from, settle_isolated
+from altopt.operator import diffusion
 from altopt.operator.feature_matrix import Features, column_means, filled, has_missing, project
 from altopt.operator.scaling import Scaling
 
@@ -47,7 +47,7 @@ class Projection:
 
 
 @dataclass(frozen=True)
-class PreparedReduced(OneZ):
+class PreparedReduced(PreparedMatrix):
     Z: Array
     coordinates: Projection  # of new nodes' own features, before any diffusion
     scaling: Scaling
@@ -66,7 +66,7 @@ class PreparedReduced(OneZ):
 
 
 @dataclass(frozen=True)
-class ReducedInputs:
+class ReducedInputs(Inputs):
     """The leading `n_components` directions of X', rows levelled, centred, at mean squared length 1.
 
     A wide or large X' (n x d) is never formed: a randomised range finder multiplies by it and by its transpose only.
@@ -82,15 +82,14 @@ class ReducedInputs:
     n_power: int = 2
     storage: Literal["float32", "float16"] = "float32"
 
-    def prepare(
-        self, graph: Graph, A_tilde: NormalizedAdjacency, X: Any, restart: float, n_steps: int, seed: int
-    ) -> PreparedReduced:
-        fill = column_means(X) if has_missing(X) else None
-        features = Features(filled(X, fill), self.standardise, self.root)
+    def prepare(self, source: InputSource) -> PreparedReduced:
+        A_tilde, restart = source.A_tilde, source.restart
+        fill = column_means(source.X) if has_missing(source.X) else None
+        features = Features(filled(source.X, fill), self.standardise, self.root)
 
         def spread(block: Array) -> Array:
             """p(A_tilde) block, in its place: the diffusion is symmetric, so it serves X' and its transpose."""
-            diffused = diffusion.steps(A_tilde, block, restart, n_steps, out=block)
+            diffused = diffusion.steps(A_tilde, block, restart, source.n_steps, out=block)
             return settle_isolated(A_tilde.isolated, diffused, restart)
 
         rank = min(self.n_components, features.n_rows)
@@ -103,7 +102,7 @@ class ReducedInputs:
             Z = whole @ V
             del whole
         else:
-            V = leading_directions(features, spread, rank, self.n_power, seed)
+            V = leading_directions(features, spread, rank, self.n_power, source.seed)
             Z = spread(features.times(V))
         scaling = Scaling.of(Z, self.row_exponent)
         coordinates = Projection.of(features, V, fill)

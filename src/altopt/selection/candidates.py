@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from altopt.arrays import Array
-from altopt.encoders import Encoder, KernelEncoder, LinearEncoder, TabularEncoder
+from altopt.encoders import Encoder, KernelEncoder, TabularEncoder
 from altopt.graph import Graph
 from altopt.inputs import AdjacencyInputs, BlockInputs, DegreeInputs, HopInputs, Inputs, ReducedInputs
 from altopt.operator import NormalizedAdjacency
@@ -113,11 +113,7 @@ def alternatives(usual: Candidate, graph: Graph, n_labels: int) -> list[Candidat
     is tied says more than what it is tied to is like. Where that shows, a forest is grown too: classes there are
     often ranges of a number, such as degrees, which trees cut out.
     """
-    found = []
-    if isinstance(usual.encoder, LinearEncoder):
-        for word, factor in (("tighter", 0.4), ("freer", 3.0)):
-            encoder = replace(usual.encoder, freedom=factor * usual.encoder.freedom)
-            found.append(replace(usual, name=word, encoder=encoder))
+    found = [replace(usual, name=name, encoder=encoder) for name, encoder in usual.encoder.variants()]
     if graph.n_nodes * min(n_labels, 2000) <= MOST_KERNEL:
         direction: Direction = "both" if graph.directed_adjacency is None else "out"
         ties, around = AdjacencyInputs(direction), HopInputs((1, 2), direction)

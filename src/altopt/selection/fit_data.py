@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 
 from altopt.arrays import Array, one_hot
-from altopt.encoders import LinearEncoder
 from altopt.graph import Graph
-from altopt.inputs import EAGER, Inputs, Prepared, encoder_rows
+from altopt.inputs import EAGER, Inputs, InputSource, Prepared, encoder_rows
 from altopt.operator import NormalizedAdjacency
 from altopt.selection.candidates import Candidate
 from altopt.training.alternate import Problem
@@ -39,9 +38,8 @@ class FitData:
     def inputs(self, plan: Candidate) -> tuple[Prepared, Any]:
         """The plan's encoder inputs as they are kept, and as the encoder reads them."""
         if plan.inputs not in self._made:
-            made = plan.inputs.prepare(
-                self.graph, self.A_tilde, self.X, self.restart, self.n_diffusion, self.seed
-            )
+            source = InputSource(self.graph, self.A_tilde, self.X, self.restart, self.n_diffusion, self.seed)
+            made = plan.inputs.prepare(source)
             self._made[plan.inputs] = made, encoder_rows(made, self.eager)
         return self._made[plan.inputs]
 
@@ -51,9 +49,7 @@ class FitData:
 
     def with_data_dependent_settings(self, plan: Candidate) -> Candidate:
         """The plan with what its inputs decide."""
-        if not isinstance(plan.encoder, LinearEncoder):
-            return plan
-        return replace(plan, encoder=plan.encoder.suited(self.inputs(plan)[1]))
+        return replace(plan, encoder=plan.encoder.fitted_to(self.inputs(plan)[1]))
 
     def problem(
         self, plan: Candidate, labelled: Array | None = None, validation: tuple[Array, Array] | None = None

@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 from altopt.encoders import MLPEncoder
 from altopt.errors import InputError
-from altopt.inputs import PlainInputs
+from altopt.inputs import DiffusedInputs
 from altopt.solvers import GradientSteps
 from altopt.views import (
     CrossEntropyFeatureView,
@@ -53,7 +53,7 @@ def paper_settings(
         "n_epochs": n_epochs,
         "n_pseudo": 100 if pseudo_labels else 0,
         "encoder": MLPEncoder(weight_decay=5e-5, loss="ce" if variant in ("ce", "N") else "mse"),
-        "inputs": PlainInputs(scale_rows=True),
+        "inputs": DiffusedInputs(scale_rows=True),
         "solver": GradientSteps(n_steps=n_steps),
         "feature_view": feature_view,
         "graph_view": graph_view,

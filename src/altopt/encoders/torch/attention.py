@@ -11,11 +11,11 @@ from altopt.encoders.torch.learner import NetworkLearner
 class HopAttention(torch.nn.Module):
     """(rows, n_hops * k) -> (rows, n_classes)."""
 
-    def __init__(self, settings: AttentionEncoder, n_features: int, n_classes: int) -> None:
+    def __init__(self, settings: AttentionEncoder, n_inputs: int, n_classes: int) -> None:
         super().__init__()
         width = settings.width
         self.n_hops, self.heads = settings.n_hops, settings.heads
-        self.enter = torch.nn.Linear(n_features // settings.n_hops, width)
+        self.enter = torch.nn.Linear(n_inputs // settings.n_hops, width)
         self.place = torch.nn.Parameter(0.1 * torch.randn(settings.n_hops, width))
         self.attend = torch.nn.Linear(width, 3 * width)
         self.mix = torch.nn.Linear(width, width)
@@ -38,10 +38,10 @@ class HopAttention(torch.nn.Module):
 
 
 class AttentionLearner(NetworkLearner):
-    def __init__(self, settings: AttentionEncoder, n_features: int, n_classes: int, seed: int) -> None:
+    def __init__(self, settings: AttentionEncoder, n_inputs: int, n_classes: int, seed: int) -> None:
         self.settings = settings
-        widest = max(n_features, settings.n_hops * 3 * settings.width, n_classes)
-        super().__init__(settings, n_features, n_classes, seed, widest)
+        widest = max(n_inputs, settings.n_hops * 3 * settings.width, n_classes)
+        super().__init__(settings, n_inputs, n_classes, seed, widest)
 
-    def _build(self, n_features: int, n_classes: int) -> torch.nn.Module:
-        return HopAttention(self.settings, n_features, n_classes)
+    def _build(self, n_inputs: int, n_classes: int) -> torch.nn.Module:
+        return HopAttention(self.settings, n_inputs, n_classes)

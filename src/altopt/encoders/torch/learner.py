@@ -1,6 +1,6 @@
 """A torch network at work as an encoder: batch after batch, the blocks of a batch side by side, seeded, storable."""
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Literal, Protocol
@@ -10,6 +10,7 @@ import scipy.sparse as sp
 import torch
 
 from altopt.arrays import BLOCK_ROWS, Array, allocate, row_blocks, working_dtype
+from altopt.encoders.encoder import Learner
 from altopt.encoders.torch.batches import Batches
 from altopt.threads import side_by_side
 
@@ -34,15 +35,15 @@ class Training(Protocol):
     def fused(self) -> bool | None: ...
 
 
-class NetworkLearner(ABC):
+class NetworkLearner(Learner):
     """P = softmax(network(X)), trained with Adam on soft labels. A subclass builds the network."""
 
-    def __init__(self, settings: Training, n_features: int, n_classes: int, seed: int, widest: int) -> None:
+    def __init__(self, settings: Training, n_inputs: int, n_classes: int, seed: int, widest: int) -> None:
         self.training, self.n_classes = settings, n_classes
         self.seed = seed
         self.n_trained = 0  # calls of train so far: each draws from a stream of its own
         with self._stream(0):
-            network = self._build(n_features, n_classes)
+            network = self._build(n_inputs, n_classes)
         self.network: Any = network.to(settings.device)
         self.optimizer = adam(
             self.network, settings.learning_rate, settings.weight_decay, fused=settings.fused is not False
@@ -51,7 +52,7 @@ class NetworkLearner(ABC):
         self._block = min(max(CACHED // widest, FEWEST_ROWS), BLOCK_ROWS) if self._on_cpu else BLOCK_ROWS
 
     @abstractmethod
-    def _build(self, n_features: int, n_classes: int) -> torch.nn.Module:
+    def _build(self, n_inputs: int, n_classes: int) -> torch.nn.Module:
         """The network, its weights drawn."""
 
     @contextmanager

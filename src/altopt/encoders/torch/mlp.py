@@ -11,14 +11,14 @@ from altopt.operator.kernels.dropout import Masks, dropout, relu_dropout_
 
 
 class MLPLearner(NetworkLearner):
-    def __init__(self, settings: MLPEncoder, n_features: int, n_classes: int, seed: int) -> None:
+    def __init__(self, settings: MLPEncoder, n_inputs: int, n_classes: int, seed: int) -> None:
         self.settings = settings
-        widest = max(n_features, n_classes, *settings.hidden, 1)
-        super().__init__(settings, n_features, n_classes, seed, widest)
+        widest = max(n_inputs, n_classes, *settings.hidden, 1)
+        super().__init__(settings, n_inputs, n_classes, seed, widest)
 
-    def _build(self, n_features: int, n_classes: int) -> torch.nn.Module:
+    def _build(self, n_inputs: int, n_classes: int) -> torch.nn.Module:
         layers: list[torch.nn.Module] = [torch.nn.Dropout(self.settings.input_dropout)]
-        width = n_features
+        width = n_inputs
         for size in self.settings.hidden:
             layers += [torch.nn.Linear(width, size), torch.nn.ReLU(), torch.nn.Dropout(self.settings.dropout)]
             width = size
