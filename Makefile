@@ -2,10 +2,12 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
-SOURCES := pyproject.toml constraints.txt CMakeLists.txt $(wildcard src/altopt/operator/kernels/native/*)
+PIP := -m pip install --quiet --disable-pip-version-check -c constraints.txt
+INSTALL := $(BIN)/python $(PIP)
+SOURCES := pyproject.toml lab/pyproject.toml constraints.txt CMakeLists.txt $(wildcard src/altopt/operator/kernels/native/*)
+EMPTY := build/wheel
 
-.PHONY: setup demo check test reproduce results suggest performance docs sanitize clean
+.PHONY: setup demo check test wheel reproduce results suggest performance docs sanitize clean
 
 setup: .make/dev
 
@@ -20,6 +22,18 @@ check: .make/dev
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -q -n 2 --dist worksteal
 
+# wheels and sdist in dist/; the wheel of altopt in an empty environment: a fit with the core, the demo with its extras
+wheel: | $(BIN)/python
+	rm -rf dist $(EMPTY)
+	$(INSTALL) "build>=1.2"
+	$(BIN)/python -m build --outdir dist .
+	$(BIN)/python -m build --wheel --outdir dist lab
+	$(PYTHON) -m venv $(EMPTY)
+	$(EMPTY)/bin/python $(PIP) dist/altopt-*.whl
+	$(EMPTY)/bin/python .ci/core.py dist $(EMPTY)
+	$(EMPTY)/bin/python $(PIP) "$$(ls dist/altopt-*.whl)[torch,report]"
+	$(EMPTY)/bin/altopt demo --out $(EMPTY)/demo
+
 # the paper's tables and figures: runs that are not on record yet (hours), and the page about all of them
 reproduce: .make/dev
 	$(BIN)/altopt reproduce all --out results/runs.jsonl
@@ -28,7 +42,7 @@ reproduce: .make/dev
 results: .make/dev
 	$(BIN)/python -m altopt_lab.experiments.page results/runs.jsonl docs/results.md
 
-# whom to ask next, beside other ways of choosing; needs benchmark graphs
+# active learning by altopt suggest beside other strategies; needs benchmark graphs
 suggest: .make/dev
 	$(BIN)/python -m altopt_lab.experiments.suggest --out results/suggest.jsonl --page docs/suggest.md
 
@@ -50,25 +64,25 @@ sanitize: .make/dev
 	  -DCMAKE_CXX_FLAGS="-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer"
 	$(BIN)/cmake --build build/sanitize
 	LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libubsan.so)" ASAN_OPTIONS=detect_leaks=0 \
-	  ALTOPT_NATIVE=build/sanitize $(BIN)/python -m pytest -q -p no:cacheprovider tests/kernels
+	  ALTOPT_NATIVE=build/sanitize $(BIN)/python -m pytest -q -p no:cacheprovider tests/operator/kernels
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
-# the package alone, for the demo
+# the package with the extras that the demo shows
 .make/run: $(SOURCES) | $(BIN)/python
-	$(INSTALL) -e .
+	$(INSTALL) -e ".[torch,report]"
 	@mkdir -p .make && touch $@
 
-# the package with everything tests, docs and comparisons need
+# altopt and altopt-lab with everything tests, docs and comparisons need
 .make/dev: $(SOURCES) | $(BIN)/python
-	$(INSTALL) -e ".[dev]"
+	$(INSTALL) -e ".[dev]" -e lab
 	@mkdir -p .make && touch $@ .make/run
 
 # and the peers that benchmarks run beside
 .make/bench: .make/dev
-	$(INSTALL) -e ".[dev,bench]"
+	$(INSTALL) -e "lab[bench]"
 	@mkdir -p .make && touch $@
 
 clean:
-	rm -rf .venv .make demo docs/_build
+	rm -rf .venv .make build dist demo docs/_build

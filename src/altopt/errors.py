@@ -1,27 +1,64 @@
-"""The one error a user causes and can mend."""
+"""Errors that the user causes and can mend, and the import of optional packages."""
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 
 class InputError(ValueError):
-    """The input or the call is wrong; the message says which part, what was expected and the way out."""
+    """The input or the call is wrong.
 
+    The message names the argument, file, row or column, says what was expected and what came instead, and gives the
+    way out. The command line prints it as one line and exits with code 2. A subclass of `ValueError`.
 
-def require_extra(module: str, extra: str, what: str) -> Any:
-    """The optional module, imported; if it is not installed, an InputError that names the extra to install.
-
-    >>> require_extra("no_such_module", "torch", "MLPEncoder")
+    Examples
+    --------
+    >>> import altopt
+    >>> altopt.Graph([("ann", "bob")]).position("cem")
     Traceback (most recent call last):
-    altopt.errors.InputError: MLPEncoder needs no_such_module, which is not installed. \
-Install it with: pip install "altopt[torch]"
+    altopt.errors.InputError: node 'cem' is not in the graph. Give the id of one of its 2 nodes.
     """
-    package = module.partition(".")[0]
+
+
+class MissingExtra(InputError):
+    """An optional package is needed and not installed; the message names the extra of altopt that brings it."""
+
+
+def require_extra(module: str, extra: str, purpose: str) -> Any:
+    """Import an optional module.
+
+    Parameters
+    ----------
+    module : str
+        The module to import, such as "skops.io".
+    extra : str
+        The extra of altopt that installs it, such as "trees".
+    purpose : str
+        What needs it, as the beginning of a sentence: "MLPEncoder", "Storing a scikit-learn encoder".
+
+    Returns
+    -------
+    module
+        The imported module.
+
+    Raises
+    ------
+    MissingExtra
+        If the import fails.
+
+    Examples
+    --------
+    >>> require_extra("json", "torch", "MLPEncoder").dumps(1)
+    '1'
+    >>> require_extra("absent", "torch", "This")
+    Traceback (most recent call last):
+    altopt.errors.MissingExtra: This needs absent, which is not installed. Install it with: pip install 'altopt[torch]'
+    """
     try:
         return import_module(module)
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] != package:
-            raise
-        raise InputError(
-            f'{what} needs {package}, which is not installed. Install it with: pip install "altopt[{extra}]"'
-        ) from None
+    except ImportError as cause:
+        package = module.partition(".")[0]
+        state = "is not installed" if find_spec(package) is None else f"cannot be imported ({cause})"
+        raise MissingExtra(
+            f"{purpose} needs {package}, which {state}. Install it with: pip install 'altopt[{extra}]'"
+        ) from cause

@@ -10,6 +10,8 @@ from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
+from altopt.errors import require_extra
+
 MULTITHREAD_MIN_SIZE = (
     10_000_000  # numbers in the largest array; below this a second thread costs more than it brings
 )
@@ -89,16 +91,14 @@ def side_by_side(n_most: int) -> Iterator[Callable[[Callable[[Any], Any], Iterab
 
 
 def _begin_worker(n_threads: int) -> None:
-    import torch
-
+    torch = require_extra("torch", "torch", "A neural network encoder")
     _one.set(True)
     torch.set_num_threads(n_threads)  # a setting of each thread
 
 
 @contextmanager
 def _torch_threads(number: int) -> Iterator[None]:
-    import torch
-
+    torch = require_extra("torch", "torch", "A neural network encoder")
     before = torch.get_num_threads()
     torch.set_num_threads(number)
     try:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from altopt import AltOpt
-from altopt.cli import choices, registry
+from altopt.cli import registry
 from altopt.cli.main import run
 from altopt.cli.progress import Rounds
 from cli_tables import N_NEW, N, X, data, ends, fit_call, read, tables
@@ -75,14 +75,18 @@ def test_parts_are_chosen_by_name_and_serve_later_nodes(files, more):
     assert len(read(files["out"] / "new.csv")["label"]) == N_NEW
 
 
-def test_every_part_is_named_in_the_help():
-    for said, known in (
-        (choices.GRAPH_VIEW, registry.GRAPH_VIEWS),
-        (choices.LABEL_VIEW, registry.LABEL_VIEWS),
-        (choices.INPUTS, registry.INPUTS),
-        (choices.ENCODER, registry.ENCODERS),
-    ):
-        assert all(re.search(rf"\b{name}\b", said) for name in known)
+CHOICES = (registry.GRAPH_VIEWS, registry.LABEL_VIEWS, registry.INPUTS, registry.ENCODERS)
+
+
+@pytest.mark.parametrize("choice", CHOICES, ids=lambda choice: choice.option)
+def test_every_named_part_can_be_made_and_is_in_the_help(choice, capsys):
+    assert run(["fit", "--help"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    for name in choice.parts:
+        assert choice[name] is not None
+        assert re.search(rf"\b{name}\b", choice.help)
+    assert f"--{choice.option}" in shown
+    assert choice.about.split()[0] in shown
 
 
 def test_without_edges_the_graph_is_built(files):

@@ -199,7 +199,9 @@ def test_a_missing_package_says_what_to_install(name, module, extra, tmp_path, m
     for loaded in [key for key in sys.modules if key.split(".")[0] == module]:
         monkeypatch.delitem(sys.modules, loaded)
     monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(InputError, match=rf"{module} is not installed.*pip install 'altopt\[{extra}\]'"):
+    with pytest.raises(
+        InputError, match=rf"needs {module}, which is not installed.*pip install 'altopt\[{extra}\]'"
+    ):
         datasets.load(name, data=tmp_path, download=True)
 
 

@@ -8,9 +8,14 @@ from altopt.cli.report.page import render
 from altopt_lab.experiments.page import HEAD, as_table, cells_table, claims_table, origin, said
 from altopt_lab.experiments.tables import PAPER_TABLES
 from altopt_lab.experiments.tables.paper_table import Chart, RecordIndex, Shown
-from altopt_lab.records import Record
+from altopt_lab.records import Record, read_records
 
 COLOURS = ("#3b7dd8", "#d9822b", "#2e9d6b", "#7a7a85", "#a05bc4", "#c2477f")
+
+
+def report_runs(runs: Path, page: Path) -> None:
+    """The page of recorded runs, as `altopt report` writes it."""
+    results_report(read_records(runs), page)
 
 
 def results_report(records: list[Record], path: Path) -> None:
@@ -27,7 +32,13 @@ def results_report(records: list[Record], path: Path) -> None:
         sections.append(
             {"name": paper_table.name, "title": paper_table.title, "origin": source, "shown": shown}
         )
-    render("results.html.j2", path, title=title.removeprefix("# "), lead=lead, sections=sections)
+    render(
+        Path(__file__).with_name("results.html.j2"),
+        path,
+        title=title.removeprefix("# "),
+        lead=lead,
+        sections=sections,
+    )
 
 
 def ready(shown: Shown) -> dict[str, Any]:

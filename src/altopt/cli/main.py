@@ -1,4 +1,4 @@
-"""The command line: which commands there are, and how each ends: 0 done, 2 wrong input, 1 a fault of ours."""
+"""The command line: its commands and exit codes, 0 done, 2 wrong input, 1 an internal error, 130 interrupted."""
 
 import os
 import sys
@@ -17,8 +17,8 @@ from altopt.cli.commands.report import report
 from altopt.cli.commands.suggest import suggest
 from altopt.cli.commands.update import update
 
-STOPPED = 130
-GOES_ON = {
+INTERRUPTED = 130
+HOW_TO_RESUME = {
     "fit": " The same command with --resume goes on after the last finished round.",
     "reproduce": " The same command goes on after the last finished run.",
 }
@@ -40,36 +40,39 @@ app.command()(report)
 app.add_typer(datasets.app, name="datasets")
 
 
-# what altopt-lab adds: help for the commands that it brings, where it is not installed
-FROM_LAB = {
-    "bench": "Time and memory beside other libraries.",
-    "reproduce": "The paper's tables and figures.",
+# commands of altopt-lab, and their help where it is not installed
+LAB_COMMANDS = {
+    "bench": "Compare time and memory with other libraries.",
+    "reproduce": "Run the paper's tables and figures again.",
 }
+LAB_MISSING = "comes with altopt-lab, which is not installed. In a checkout of altopt: pip install -e lab"
 
 
 def add_commands_of_other_packages() -> None:
-    """Commands of the entry-point group altopt.commands; those of altopt-lab say how to get it where it is missing."""
-    installed = {entry.name: entry for entry in entry_points(group="altopt.commands")}
-    for name, entry in installed.items():
-        app.command(name)(entry.load())
-    for name in FROM_LAB.keys() - installed.keys():
-        app.command(
-            name,
-            help=f"{FROM_LAB[name]} (Needs altopt-lab.)",
-            context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
-        )(missing(name))
+    """Add the commands of the entry-point group altopt.commands; one that cannot be had says why when it is called."""
+    plugins = {entry.name: entry for entry in entry_points(group="altopt.commands")}
+    for name, entry in plugins.items():
+        try:
+            app.command(name)(entry.load())
+        except Exception as error:  # a broken package must not take the other commands with it
+            origin = "another package" if entry.dist is None else entry.dist.name
+            reason = f"comes with {origin}, which cannot be loaded ({type(error).__name__}: {error}). Install it again."
+            add_unavailable(name, f"Not available: {origin} cannot be loaded.", reason)
+    for name, about in LAB_COMMANDS.items():
+        if name not in plugins:
+            add_unavailable(name, f"{about} (Needs altopt-lab.)", LAB_MISSING)
 
 
-def missing(name: str) -> Any:
+def add_unavailable(name: str, about: str, reason: str) -> None:
+    """A command that takes any arguments and refuses."""
+
     def command() -> None:
         from altopt.errors import InputError
 
-        raise InputError(
-            f"altopt {name} comes with the package altopt-lab, which is not installed. "
-            "In a checkout of altopt: pip install -e lab"
-        )
+        raise InputError(f"altopt {name} {reason}")
 
-    return command
+    anything = {"allow_extra_args": True, "ignore_unknown_options": True}
+    app.command(name, help=about, context_settings=anything)(command)
 
 
 add_commands_of_other_packages()
@@ -96,11 +99,11 @@ def main() -> None:
 
 
 def run(arguments: list[str]) -> int:
-    """Carry out a command and return its exit code; whatever goes wrong is one line on stderr."""
-    held: list[str] = []
+    """Run a command and return its exit code; an error is one line on stderr."""
+    shown: list[str] = []
     with warnings.catch_warnings():
-        # shown at the end, next to the result; an error makes them void, for the input must change anyway
-        warnings.showwarning = lambda message, *_, **__: held.append(f"Warning: {message}")
+        # printed after the result, and not at all after an error: the input must change anyway
+        warnings.showwarning = lambda message, *_, **__: shown.append(f"Warning: {message}")
         try:
             code = app(arguments, prog_name="altopt", standalone_mode=False)
         except Exception as error:
@@ -109,29 +112,29 @@ def run(arguments: list[str]) -> int:
             if code == 1 and os.environ.get("ALTOPT_TRACEBACK") == "1":
                 raise
             return code
-    if code == STOPPED:
-        hint = GOES_ON.get(" ".join(arguments[:1]), "")
+    if code == INTERRUPTED:
+        hint = HOW_TO_RESUME.get(" ".join(arguments[:1]), "")
         say(f"Stopped.{hint}")
     else:
-        for line in dict.fromkeys(held):
+        for line in dict.fromkeys(shown):
             say(line)
     return code if isinstance(code, int) else 0
 
 
 def ending(error: Exception) -> tuple[int, str]:
-    """The exit code that belongs to an error, and the sentence about it."""
+    """The exit code for an error, and the sentence about it."""
     from altopt.errors import InputError
 
     if isinstance(error, InputError):
         return 2, f"Error: {error}"
     if isinstance(error, typer.Abort):
-        return STOPPED, "Stopped."
+        return INTERRUPTED, "Stopped."
     if hasattr(error, "format_message"):  # typer's errors about the call itself
         context: Any = getattr(error, "ctx", None)
         command = context.command_path if context is not None else "altopt"
         return 2, f"Error: {error.format_message()} See {command} --help."
     hint = "" if os.environ.get("ALTOPT_TRACEBACK") == "1" else " Set ALTOPT_TRACEBACK=1 to see where."
-    return 1, f"Error: altopt broke, which is a fault of its own: {type(error).__name__}: {error}.{hint}"
+    return 1, f"Internal error in altopt (please report it): {type(error).__name__}: {error}.{hint}"
 
 
 def say(line: str) -> None:

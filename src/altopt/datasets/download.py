@@ -9,7 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
 
-from altopt.errors import InputError
+from altopt.errors import InputError, require_extra
 
 
 class Origin(Protocol):
@@ -28,7 +28,7 @@ class FromGeometric:
     options: dict[str, Any] = field(default_factory=dict)
 
     def fetch(self, root: Path) -> None:
-        datasets = package("torch_geometric.datasets", "torch_geometric", "graphs")
+        datasets = require_extra("torch_geometric.datasets", "graphs", f"Downloading {self.kind} data")
         getattr(datasets, self.kind)(str(root / self.folder), **self.options)
 
 
@@ -39,7 +39,7 @@ class FromOGB:
     name: str
 
     def fetch(self, root: Path) -> None:
-        ogb = package("ogb.nodeproppred", "ogb", "ogb")
+        ogb = require_extra("ogb.nodeproppred", "ogb", f"Downloading {self.name}")
         url = import_module("ogb.utils.url")
         with (Path(ogb.__file__).parent / "master.csv").open(newline="") as file:
             about = {row[""]: row[self.name] for row in csv.DictReader(file)}
@@ -56,18 +56,8 @@ class FromAddress:
     folder: str
 
     def fetch(self, root: Path) -> None:
-        data = package("torch_geometric.data", "torch_geometric", "graphs")
+        data = require_extra("torch_geometric.data", "graphs", f"Downloading {self.url}")
         data.download_url(self.url, str(root / self.folder))
-
-
-def package(module: str, name: str, extra: str) -> Any:
-    try:
-        return import_module(module)
-    except ImportError as cause:
-        raise InputError(
-            f"{name} is not installed, and this download goes through it. "
-            f"Install it with: pip install 'altopt[{extra}]'"
-        ) from cause
 
 
 def fetch(name: str, origin: Origin, root: Path, folder: str, files: tuple[str, ...]) -> None:

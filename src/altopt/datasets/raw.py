@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from altopt.arrays import Array
 from altopt.datasets.dataset import Dataset
 from altopt.datasets.download import Origin, fetch
-from altopt.errors import InputError
+from altopt.errors import InputError, require_extra
 from altopt.graph import Graph
 
 
@@ -61,14 +61,18 @@ def read(source: Source, data: str | Path | None = None, *, download: bool = Fal
 
 
 def read_planetoid(source: Source, folder: Path) -> Dataset:
-    data = torch_geometric_io().read_planetoid_data(str(folder), source.name)
+    data = geometric_io(source).read_planetoid_data(str(folder), source.name)
     parts = {"train": data.train_mask, "validation": data.val_mask, "test": data.test_mask}
     splits = {part: mask.numpy()[None, :] for part, mask in parts.items()}
     return from_data(source, data, splits)
 
 
+def geometric_io(source: Source) -> Any:
+    return require_extra("torch_geometric.io", "graphs", f"Reading {source.name}")
+
+
 def read_npz(source: Source, folder: Path) -> Dataset:
-    return from_data(source, torch_geometric_io().read_npz(str(folder / source.files[0])), None)
+    return from_data(source, geometric_io(source).read_npz(str(folder / source.files[0])), None)
 
 
 def read_geom_gcn(source: Source, folder: Path) -> Dataset:
@@ -97,17 +101,6 @@ def read_filtered(source: Source, folder: Path) -> Dataset:
         splits = {part: data[key].astype(bool) for part, key in keys.items()}
     A = adjacency(ends, len(y))
     return Dataset(source.name, X, y, Graph(A.maximum(A.T)), splits, source.note)
-
-
-def torch_geometric_io() -> Any:
-    try:
-        import torch_geometric.io
-    except ImportError as cause:
-        raise InputError(
-            "This data set is read by torch_geometric, which is not installed. "
-            "Install it with: pip install 'altopt[graphs]'"
-        ) from cause
-    return torch_geometric.io
 
 
 def from_data(source: Source, data: Any, splits: dict[str, Array] | None) -> Dataset:

@@ -154,7 +154,9 @@ class Graph:
         elif isinstance(node, int | np.integer) and not isinstance(node, bool) and 0 <= node < self.n_nodes:
             row = int(node)
         if row is None:
-            raise InputError(f"node {node!r} is not in the graph.")
+            raise InputError(
+                f"node {node!r} is not in the graph. Give the id of one of its {self.n_nodes:,} nodes."
+            )
         return row
 
     def positions(self, nodes: Any) -> NDArray[np.int64]:

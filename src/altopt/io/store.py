@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import shutil
+import warnings
 from collections.abc import Sequence
 from dataclasses import asdict, fields, is_dataclass
 from importlib import import_module
@@ -16,7 +17,7 @@ import scipy.sparse as sp
 from altopt.arrays import Array, row_blocks
 from altopt.encoders.encoder import Learner
 from altopt.encoders.tabular import from_skops, to_skops
-from altopt.errors import InputError
+from altopt.errors import InputError, MissingExtra
 from altopt.graph import Graph
 from altopt.graph.knn import Neighbours
 from altopt.io.array_io import from_arrays, to_arrays, with_prefix
@@ -331,9 +332,13 @@ def fingerprint(model: Any, problem: Problem) -> str:
 
 
 def save_checkpoint(path: Path, mark: str, state: State) -> None:
-    """Store the state after a round, so that a broken-off fit can go on."""
+    """Store the state after a round, so that an interrupted fit can resume; a warning where the encoder cannot be."""
     arrays = {name: getattr(state, name) for name in ("F", "P", "w", "start", "label")}
-    arrays |= {f"learner.{name}": value for name, value in state.learner.state().items()}
+    try:
+        arrays |= {f"learner.{name}": value for name, value in state.learner.state().items()}
+    except MissingExtra as error:  # the fit itself needs no such package
+        warnings.warn(f"No checkpoint was written. {error}", UserWarning, stacklevel=2)
+        return
     arrays |= {} if state.priors is None else {"priors": state.priors}
     head: dict[str, Any] = {"format": FORMAT, "kind": "checkpoint", "version": VERSION, "mark": mark}
     head |= {"n_done": state.n_done, "trace": [asdict(entry) for entry in state.trace]}

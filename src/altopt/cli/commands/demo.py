@@ -11,13 +11,16 @@ from altopt.cli.commands.fit import prepare_folder
 
 def demo(
     out: Annotated[Path, typer.Option(help="Folder for predictions and report.html.")] = Path("demo"),
-    quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress output.")] = False,
 ) -> None:
-    """Fit AltOpt, the paper's form, LabelSpreading and an MLP on built-in data and compare them."""
+    """Compare AltOpt, the paper's algorithm, LabelSpreading and an MLP on two built-in data sets."""
     from rich.console import Console
 
     from altopt.cli.demo import LABELS_PER_CLASS, SEEDS, run
+    from altopt.errors import require_extra
 
+    for module, extra in (("torch", "torch"), ("jinja2", "report"), ("plotly", "report")):
+        require_extra(module, extra, "altopt demo")
     prepare_folder(out)
     steps = Console(stderr=True, markup=False, highlight=False)
     if quiet:

@@ -6,41 +6,55 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from altopt.cli import choices
+from altopt.cli import registry
 from altopt.cli.progress import Rounds
 
 
 def fit(
-    features: Annotated[Path, typer.Option(help="Table with node and feature columns; or .npy, .npz.")],
-    labels: Annotated[Path, typer.Option(help="Table with node and label, of the nodes that have one.")],
-    out: Annotated[Path, typer.Option(help="Folder for model, predictions and report.html.")],
+    features: Annotated[
+        Path,
+        typer.Option(help="Table with a column node and numeric columns; or a matrix (.npy, .npz)."),
+    ],
+    labels: Annotated[
+        Path, typer.Option(help="Table with columns node and label, one row for each labelled node.")
+    ],
+    out: Annotated[Path, typer.Option(help="Folder for the model, predictions and report.html.")],
     edges: Annotated[
         Path | None,
-        typer.Option(help="Table with source, target and maybe weight. Without it: the k-NN graph of X."),
+        typer.Option(
+            help="Table with columns source, target and optionally weight; or a sparse matrix (.npz). Without it, "
+            "the k-nearest-neighbour graph of the features is built."
+        ),
     ] = None,
     directed: Annotated[bool, typer.Option("--directed", help="Keep the direction of the edges.")] = False,
     paper: Annotated[
-        Literal["mse", "ce", "H", "N"] | None, typer.Option(help="Fit this form of the paper, to the letter.")
+        Literal["mse", "ce", "H", "N"] | None,
+        typer.Option(help="Run this variant of the paper's algorithm, exactly as published."),
     ] = None,
-    graph_view: Annotated[str | None, typer.Option(metavar="<name>", help=choices.GRAPH_VIEW)] = None,
-    label_view: Annotated[str | None, typer.Option(metavar="<name>", help=choices.LABEL_VIEW)] = None,
-    inputs: Annotated[str | None, typer.Option(metavar="<names>", help=choices.INPUTS)] = None,
-    encoder: Annotated[str | None, typer.Option(metavar="<name>", help=choices.ENCODER)] = None,
-    rounds: Annotated[int | None, typer.Option(min=0, help="Updates of F; else the model's default.")] = None,
+    graph_view: Annotated[str | None, typer.Option(metavar="<name>", help=registry.GRAPH_VIEWS.help)] = None,
+    label_view: Annotated[str | None, typer.Option(metavar="<name>", help=registry.LABEL_VIEWS.help)] = None,
+    inputs: Annotated[str | None, typer.Option(metavar="<names>", help=registry.INPUTS.help)] = None,
+    encoder: Annotated[str | None, typer.Option(metavar="<name>", help=registry.ENCODERS.help)] = None,
+    rounds: Annotated[
+        int | None, typer.Option(min=0, help="Number of alternating rounds. Default: the model's.")
+    ] = None,
     classes: Annotated[
-        str | None, typer.Option(help="All classes, as a,b,c, where some have no label.")
+        str | None, typer.Option(help="All classes, as a,b,c; needed only if some have no labelled node.")
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same bits.")] = 0,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with a fit that was broken off.")] = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Read the input, say what the fit would need, and end.")
+    seed: Annotated[int, typer.Option(min=0, help="Random seed; the same seed gives the same result.")] = 0,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Continue an interrupted fit from its checkpoint.")
     ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Say nothing but errors.")] = False,
-    predictions_format: Annotated[Literal["parquet", "csv"], typer.Option()] = "parquet",
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Read the input, estimate the memory, and stop.")
+    ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print errors and warnings only.")] = False,
+    predictions_format: Annotated[
+        Literal["parquet", "csv"], typer.Option(help="Format of the predictions file.")
+    ] = "parquet",
 ) -> None:
-    """Find a label for every node, from features, edges and a few known labels."""
+    """Predict a label for every node from features, edges and a few known labels."""
     from altopt import AltOpt
-    from altopt.cli.report import model_report
     from altopt.cli.tables import read_problem
     from altopt.graph.tables import write_predictions
 
@@ -48,7 +62,7 @@ def fit(
         prepare_folder(out)
     ids, names, X, y, graph = read_problem(features, labels, edges, directed)
     settings: dict[str, Any] = {"random_state": seed} | ({} if rounds is None else {"n_rounds": rounds})
-    settings |= choices.chosen_parts(graph_view, label_view, inputs, encoder)
+    settings |= registry.chosen_parts(graph_view, label_view, inputs, encoder)
     if classes is not None:
         settings["classes"] = read_classes(classes, y)
     model = AltOpt(**settings) if paper is None else AltOpt.paper(paper, **settings)
@@ -59,22 +73,42 @@ def fit(
     with Rounds(quiet) as on_round:
         model.fit(X, y, graph=graph, on_round=on_round, checkpoint=out / "checkpoint", resume=resume)
     model.feature_names_in_ = names  # stored, so that predict can put a new table's columns in this order
-    model.save(out / "model")
-    written = out / f"predictions.{predictions_format}"
+    predictions = out / f"predictions.{predictions_format}"
     write_predictions(
-        written, ids, model.transduction_, model.confidence_, model.label_distributions_, model.classes_
+        predictions, ids, model.transduction_, model.confidence_, model.label_distributions_, model.classes_
     )
     (out / f"predictions.{'csv' if predictions_format == 'parquet' else 'parquet'}").unlink(missing_ok=True)
-    model_report(model, out / "report.html")
+    written = [predictions, *optional_outputs(model, out, quiet)]
     for done_with in (out / "checkpoint", *out.glob(".checkpoint.*")):  # drafts are what a kill may leave
         shutil.rmtree(done_with, ignore_errors=True)
     if not quiet:
         typer.echo(model.outcome_)
-        typer.echo(f"Wrote {out / 'model'}, {written} and {out / 'report.html'}.")
+        typer.echo(f"Wrote {', '.join(map(str, written))}.")
+
+
+def optional_outputs(model: Any, out: Path, quiet: bool) -> list[Path]:
+    """Write the stored model and the report; one whose package is missing is left out, with a line that says so."""
+    from altopt.cli.report import model_report
+    from altopt.errors import MissingExtra
+
+    written = []
+    for path, write, essential in (
+        (out / "model", model.save, True),
+        (out / "report.html", lambda path: model_report(model, path), False),
+    ):
+        try:
+            write(path)
+            written.append(path)
+        except MissingExtra as error:
+            shutil.rmtree(path, ignore_errors=True)  # what an earlier fit left is about another model
+            path.unlink(missing_ok=True)
+            if essential or not quiet:
+                typer.echo(f"{path} was left out. {error}", err=True)
+    return written
 
 
 def prepare_folder(out: Path) -> None:
-    """Create the output folder; refuse before the work what could not be written after it."""
+    """Create the output folder; an output that cannot be written is refused before the fit, not after it."""
     from altopt.errors import InputError
 
     if out.exists() and not out.is_dir():
@@ -82,7 +116,7 @@ def prepare_folder(out: Path) -> None:
     for name in ("model", "checkpoint"):
         if (out / name).exists() and not (out / name / "model.json").is_file():
             raise InputError(
-                f"{out / name} is there and not written by altopt. Name another folder as --out."
+                f"{out / name} exists and was not written by altopt. Name another folder as --out."
             )
     try:
         out.mkdir(parents=True, exist_ok=True)
@@ -108,7 +142,7 @@ def read_classes(classes: str, y: Any) -> list[Any]:
 
 
 def announcement(X: Any, y: Any, graph: Any, model: Any, dry_run: bool) -> str:
-    """What is about to be fitted, and about how much memory that takes; in full where nothing else is wanted."""
+    """The size of the problem and the memory the fit will need; itemised in a dry run."""
     from altopt.cli.memory import expected_memory
     from altopt.graph.validation import known_labels
 

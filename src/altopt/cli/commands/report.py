@@ -1,5 +1,6 @@
-"""altopt report: the page about a stored model, or about recorded runs."""
+"""altopt report: the HTML page about a stored model, or about records of another package."""
 
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Annotated
 
@@ -7,25 +8,23 @@ import typer
 
 
 def report(
-    model: Annotated[
-        Path, typer.Argument(metavar="DIR", help="Folder that fit wrote, or one that reproduce wrote.")
+    folder: Annotated[
+        Path, typer.Argument(metavar="DIR", help="Folder written by altopt fit or by altopt reproduce.")
     ],
-    out: Annotated[Path | None, typer.Option(help="The file; by default report.html in that folder.")] = None,
+    out: Annotated[Path | None, typer.Option(help="The page to write. Default: report.html in DIR.")] = None,
 ) -> None:
     """Write one self-contained HTML page about a stored model, or about the runs of altopt reproduce."""
     from altopt import AltOpt
     from altopt.cli.commands.predict import model_folder
     from altopt.cli.report import model_report
 
-    if model.name == "runs.jsonl" and model.is_file():  # the records by themselves
-        model = model.parent
-    page = model / "report.html" if out is None else out
-    if (model / "runs.jsonl").is_file():
-        from altopt_lab.experiments.html import results_report
-        from altopt_lab.records import read_records
-
-        results_report(read_records(model / "runs.jsonl"), page)
-        typer.echo(f"Wrote {page}.")
-        return
-    model_report(AltOpt.load(model_folder(model)), page)
+    for entry in entry_points(group="altopt.reports"):  # each named by the file that it reports on
+        records = folder if folder.name == entry.name else folder / entry.name
+        if records.is_file():
+            page = out or records.parent / "report.html"
+            entry.load()(records, page)
+            break
+    else:
+        page = out or folder / "report.html"
+        model_report(AltOpt.load(model_folder(folder)), page)
     typer.echo(f"Wrote {page}.")

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from altopt.cli.report import charts
+from altopt.errors import require_extra
 
 if TYPE_CHECKING:
     from altopt.cli.demo import Result
 
+HERE = Path(__file__).parent
 N_LEAST_SURE = 15
 
 
@@ -108,18 +110,24 @@ def write(path: Path, **content: Any) -> None:
     best: dict[str, float] = {}
     for result in content["results"]:
         best[result.dataset] = max(result.mean, best.get(result.dataset, 0.0))
-    render("template.html.j2", path, best=best, **content)
+    render(HERE / "template.html.j2", path, best=best, **content)
 
 
-def render(name: str, path: Path, **content: Any) -> None:
-    """Render a template with plotly inlined once; the whole file or none of it."""
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-    from markupsafe import Markup
-    from plotly.offline import get_plotlyjs
+def render(template: Path, path: Path, **content: Any) -> None:
+    """Render a template with plotly inlined once; the whole file or none of it.
 
-    templates = FileSystemLoader(Path(__file__).parent)
-    environment = Environment(loader=templates, autoescape=True, undefined=StrictUndefined, trim_blocks=True)
-    page = environment.get_template(name).render(plotly=Markup(get_plotlyjs()), **content)
+    A template may include the files of its own folder and of this one.
+    """
+    jinja2 = require_extra("jinja2", "report", "The HTML report")
+    plotly = require_extra("plotly.offline", "report", "The HTML report")
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader([template.parent, HERE]),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+    )
+    script = require_extra("markupsafe", "report", "The HTML report").Markup(plotly.get_plotlyjs())
+    page = environment.get_template(template.name).render(plotly=script, **content)
     path.parent.mkdir(parents=True, exist_ok=True)
     fresh = path.with_name(f".{path.name}.{os.getpid()}.new")
     fresh.write_text(page, encoding="utf-8")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from altopt.arrays import Array, allocate, certainty, shares, softmax
-from altopt.errors import InputError
+from altopt.errors import InputError, require_extra
 from altopt.operator.kernels import reference
 from altopt.operator.kernels.backend import Stage
 from altopt.operator.kernels.native import NativeStage
@@ -76,6 +76,7 @@ def stage(
     row_bytes = width * np.dtype(dtype).itemsize
     layout = A_tilde.layout_for(row_bytes) if ordered is None else A_tilde.layout(ordered)
     if asked().startswith("torch"):
+        require_extra("torch", "torch", f"ALTOPT_KERNELS={asked()}")
         from altopt.operator.kernels.torch import TorchStage
 
         return TorchStage(layout, width, dtype, asked().partition(":")[2] or "cpu")
