@@ -98,7 +98,9 @@ def test_a_forest_that_cannot_be_stored_is_left_out_in_words(tmp_path, monkeypat
     monkeypatch.setitem(sys.modules, "skops.io", None)  # None: the import fails
     assert optional_outputs(model, tmp_path, quiet=True) == [tmp_path / "report.html"]
     said = capsys.readouterr().err
-    assert said.startswith(f"{tmp_path / 'model'} was left out. Storing a scikit-learn encoder needs skops")
+    assert said.startswith(
+        f"{tmp_path / 'model'} was left out. Storing or loading a scikit-learn classifier needs skops"
+    )
     assert "pip install 'altopt[trees]'" in said
     assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
 
