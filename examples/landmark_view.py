@@ -13,7 +13,7 @@ from typing import ClassVar
 import numpy as np
 
 from altopt import AltOpt
-from altopt.checks import check_view
+from altopt.checks import check_feature_view
 from altopt.datasets import communities
 from altopt.views import Curvature, View
 
@@ -53,8 +53,7 @@ class LandmarkView(View):
 
 
 def main():
-    rng = np.random.default_rng(0)
-    check_view(LandmarkView(rng.dirichlet(np.ones(3), size=12)), rng.normal(size=(12, 3)))
+    check_feature_view(LandmarkView)
     data = communities(n_nodes=1000, n_classes=4, seed=0)
     y = np.full(1000, -1)
     for k in range(4):

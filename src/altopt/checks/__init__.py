@@ -1,5 +1,6 @@
 """The laws that parts must meet, as functions that tests and users call."""
 
-from altopt.checks.views import check_graph_view, check_view, half_gradient, half_hessian
+from altopt.checks.solvers import check_solver
+from altopt.checks.views import check_feature_view, check_graph_view, check_label_view, check_view
 
-__all__ = ["check_graph_view", "check_view", "half_gradient", "half_hessian"]
+__all__ = ["check_feature_view", "check_graph_view", "check_label_view", "check_solver", "check_view"]
