@@ -24,7 +24,7 @@ SOLVERS = [
     ChebyshevSteps(rtol=1e-3),
     ConjugateGradient(1e-5),
 ]
-SWITCHES = ["scipy", "torch"] if dispatch._native is None else ["native", "scipy", "torch"]
+SWITCHES = ["scipy", "torch"] if dispatch.COMPILED is None else ["native", "scipy", "torch"]
 
 
 def objective(problem, lambda1=0.4, feature_view=FeatureView, graph_view=GraphView):

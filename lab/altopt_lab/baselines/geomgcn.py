@@ -14,8 +14,8 @@ from torch.autograd.function import once_differentiable
 
 from altopt.arrays import Array
 from altopt.errors import InputError
-from altopt.operator.kernels.dispatch import step
 from altopt.operator.kernels.dropout import Masks
+from altopt.operator.kernels.product import step
 from altopt_lab.baselines.baseline import GraphData
 from altopt_lab.baselines.geometric import FirstLinear
 from altopt_lab.baselines.graph_input import Batch, WholeGraph

@@ -11,8 +11,8 @@ from altopt.arrays import Array
 from altopt.inputs import unit_sum
 from altopt.operator import NormalizedAdjacency
 from altopt.operator.diffusion import steps
-from altopt.operator.kernels import dispatch
 from altopt.operator.kernels.dropout import Masks, dropout
+from altopt.operator.kernels.product import step
 
 
 class Features:
@@ -64,7 +64,7 @@ class SparseProduct(torch.autograd.Function):
 def product(matrix: Any, entries: torch.Tensor, block: torch.Tensor) -> torch.Tensor:
     """The matrix with these entries in its places, times a dense block."""
     filled = sp.csr_array((entries.numpy(), matrix.indices, matrix.indptr), shape=matrix.shape)
-    return torch.from_numpy(dispatch.step(filled, np.ascontiguousarray(block.numpy())))
+    return torch.from_numpy(step(filled, np.ascontiguousarray(block.numpy())))
 
 
 class Propagation:

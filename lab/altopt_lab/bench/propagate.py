@@ -8,7 +8,6 @@ import numpy as np
 import scipy.sparse as sp
 
 from altopt.arrays import Array
-from altopt.operator.kernels.dispatch import stage
 from altopt_lab.bench import machine, optional
 from altopt_lab.bench.graphs import SEED, Case
 from altopt_lab.bench.report import TIMES, Report, times_table
@@ -74,8 +73,8 @@ def logical_bytes(case: Case, item: int) -> float:
 def our_steps(case: Case, F: Array) -> list[Contestant]:
     def preparer(dtype: str, ordered: bool | None) -> Callable[[], Callable[[], object]]:
         def prepare() -> Callable[[], object]:
-            on = stage(case.operator, F.shape[1], dtype, ordered=ordered)
-            G, out, rest = on.enter(F), on.blank(), on.enter(F)
+            on = case.operator.backend(F.shape[1], dtype, cache_order=ordered)
+            G, out, rest = on.to_layout(F), on.empty(), on.to_layout(F)
             scale, diagonal = on.vector(0.5), on.vector(0.1)
             return lambda: on.step(G, out, scale, diagonal, rest)
 

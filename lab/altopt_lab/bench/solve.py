@@ -9,7 +9,6 @@ import numpy as np
 import scipy.sparse as sp
 
 from altopt.arrays import Array, one_hot, row_blocks, softmax
-from altopt.operator.kernels.dispatch import stage
 from altopt.solvers import ChebyshevSteps, ConjugateGradient, GradientSteps, JacobiSteps, Solver
 from altopt.views import FeatureView, GraphView, LabelView, Objective
 from altopt_lab.bench import machine, optional
@@ -247,13 +246,13 @@ def same_argmax(task: Task, log: Log) -> float:
     held = (task.lambda1 * task.P + task.lambda2 * task.Y * task.labelled[:, None]) / pace[:, None]
     classes = []
     for dtype in ("float64", "float16"):
-        on = stage(task.case.operator, task.Y.shape[1], dtype)
-        G, out, rest = on.enter(task.Y), on.blank(), on.enter(held)
+        on = task.case.operator.backend(task.Y.shape[1], dtype)
+        G, out, rest = on.to_layout(task.Y), on.empty(), on.to_layout(held)
         scale, diagonal = on.vector(1.0 / pace), on.vector(0.0)
         for _ in range(HALF_STEPS):
             on.step(G, out, scale, diagonal, rest)
             G, out = out, G
-        classes.append(on.leave(G, np.empty_like(task.Y)).argmax(axis=1))
+        classes.append(on.from_layout(G, np.empty_like(task.Y)).argmax(axis=1))
     return float(np.mean(classes[0] == classes[1]))
 
 

@@ -153,8 +153,8 @@ def memory_of(model: Any, job: Any) -> float:
     made: list[Any] = []
     original = push.NativePush.__init__
 
-    def noted(self: Any, native: Any, width: int) -> None:
-        original(self, native, width)
+    def noted(self: Any, width: int) -> None:
+        original(self, width)
         made.append(self)
 
     live_system(model)
@@ -162,7 +162,7 @@ def memory_of(model: Any, job: Any) -> float:
     tracemalloc.start()
     try:
         job()
-        return float(tracemalloc.get_traced_memory()[1] + sum(one._push.bytes() for one in made))
+        return float(tracemalloc.get_traced_memory()[1] + sum(one.nbytes for one in made))
     finally:
         tracemalloc.stop()
         push.NativePush.__init__ = original  # type: ignore[method-assign]

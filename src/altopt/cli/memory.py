@@ -11,7 +11,7 @@ from altopt.inputs import EAGER, DiffusedInputs, RawInputs, ReducedInputs
 from altopt.inputs.directions import few_columns
 from altopt.operator.diffusion import PANEL_COLUMNS
 from altopt.operator.kernels.native import ROW_MULTIPLE
-from altopt.operator.ordering import too_large
+from altopt.operator.ordering import exceeds_cache
 from altopt.selection.candidates import MOST
 from altopt.selection.evaluation import LARGE
 from altopt.selection.leave_one_out import block_width
@@ -84,7 +84,7 @@ def expected_memory(X: Any, n_edges: int, n_classes: int, model: Any, weighted: 
     padded = -(-n_classes // ROW_MULTIPLE) * ROW_MULTIPLE
     rows = kept if kept <= 4.0 * (MOST if model.cross_fit and n * n_classes < LARGE else EAGER) else 0.0
     judging = 5.0 * n * block_width(n) * number if model.cross_fit else 0.0
-    ordered = too_large(n, max(panel * 4, n_classes * number))
+    ordered = exceeds_cache(n, max(panel * 4, n_classes * number))
     of_graph = entries * (16.0 if weighted else 4.0)
     plain_sparse = isinstance(inputs, DiffusedInputs) and sp.issparse(X) and model.restart == 1
     return Memory(

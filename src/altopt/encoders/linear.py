@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 
 from altopt.arrays import Array, allocate, row_blocks, working_dtype
 from altopt.encoders.encoder import Encoder, Learner
-from altopt.operator.kernels.dispatch import soften, softmax_regression
+from altopt.operator.kernels.rows import softmax_regression, softmax_rows
 
 SAMPLE = 1000  # rows that tell how many directions all fill
 USUAL_C, USUAL_DIRECTIONS = 20.0, 35.0  # this C for inputs that fill so many
@@ -76,7 +76,7 @@ class LinearLearner(Learner):
         P = allocate((X.shape[0], self.W.shape[1]), working_dtype(X.shape[0], self.W.shape[1]))
         for rows in row_blocks(X.shape[0]):
             logits = np.asarray(X[rows] @ W, dtype=P.dtype) + self.b.astype(P.dtype)
-            P[rows] = soften(logits, 1.0 / self.settings.sharpness, of_shares=False).S
+            P[rows] = softmax_rows(logits, 1.0 / self.settings.sharpness, of_shares=False).S
         return P
 
     def state(self) -> dict[str, Array]:

@@ -35,7 +35,7 @@ class MLPEncoder(Encoder):
     def begin(self, n_inputs: int, n_classes: int, seed: int) -> "MLPLearner":
         if self.loss not in ("mse", "ce"):
             raise InputError(f"loss must be 'mse' or 'ce', but is {self.loss!r}.")
-        if self.fused and not (dispatch.serving() is not None and self.device == "cpu"):
+        if self.fused and not (dispatch.native_available() and self.device == "cpu"):
             raise InputError(
                 f"fused=True needs the native kernels and device='cpu', but device is {self.device!r} and: "
                 f"{dispatch.description()}. Leave fused out."

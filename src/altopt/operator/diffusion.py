@@ -11,8 +11,7 @@ from altopt.arrays import Array, allocate
 from altopt.errors import InputError
 from altopt.graph import Graph
 from altopt.operator import NormalizedAdjacency
-from altopt.operator.kernels.backend import Stage
-from altopt.operator.kernels.dispatch import stage
+from altopt.operator.kernels.backend import Backend
 from altopt.operator.scaling import row_stochastic
 
 Direction = Literal["both", "out", "in"]
@@ -72,25 +71,27 @@ def steps(operator: Any, X: Array, restart: float, n_steps: int, out: Array | No
     by_width = groupby(sorted(panels(X.shape[1]), key=itemgetter(1)), key=itemgetter(1))
     for width, found in by_width:
         diffuse_panels(
-            stage(operator, width, X.dtype), X, [first for first, _ in found], restart, n_steps, out
+            operator.backend(width, X.dtype), X, [first for first, _ in found], restart, n_steps, out
         )
     return out[:, 0] if is_vector else out
 
 
-def diffuse_panels(s: Stage, X: Array, columns: list[int], restart: float, n_steps: int, out: Array) -> None:
+def diffuse_panels(
+    backend: Backend, X: Array, columns: list[int], restart: float, n_steps: int, out: Array
+) -> None:
     """Panels of one width, one after another in the same blocks: fresh memory would cost as much as a few steps."""
-    Z, spare, own = s.blank(), s.blank(), s.blank() if restart else None
-    scale, scale_of_own = s.vector(1.0 - restart), s.vector((1.0 - restart) / (restart or 1.0))
+    Z, spare, own = backend.empty(), backend.empty(), backend.empty() if restart else None
+    scale, scale_of_own = backend.vector(1.0 - restart), backend.vector((1.0 - restart) / (restart or 1.0))
     for first in columns:
         if own is None:
-            s.enter(X, first=first, out=Z)
+            backend.to_layout(X, first=first, out=Z)
         else:
-            s.enter(X, restart, first, out=own)
-            s.step(own, Z, scale_of_own, rest=own)  # from Z = X = own / restart
+            backend.to_layout(X, restart, first, out=own)
+            backend.step(own, Z, scale_of_own, rest=own)  # from Z = X = own / restart
         for _ in range(n_steps if own is None else n_steps - 1):
-            s.step(Z, spare, scale, rest=own)
+            backend.step(Z, spare, scale, rest=own)
             Z, spare = spare, Z
-        s.leave(Z, out, first)
+        backend.from_layout(Z, out, first)
 
 
 def panels(n_columns: int) -> list[tuple[int, int]]:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from altopt.arrays import Array
+from altopt.operator.kernels.reorder import inverse_permutation, renumber
 
 
 @dataclass(frozen=True)
@@ -34,11 +35,11 @@ class Layout:
 
     def rows(self, nodes: Array) -> Array:
         """The rows of nodes."""
-        return nodes if self.order is None else inverse(self.order)[nodes]
+        return nodes if self.order is None else inverse_permutation(self.order)[nodes]
 
 
-def lay_out(adjacency: Any, degrees: Array, order: Array | None = None, native: Any = None) -> Layout:
-    """The layout of a symmetric CSR matrix, its nodes in `order`; `native` renumbers where it is there."""
+def lay_out(adjacency: Any, degrees: Array, order: Array | None = None) -> Layout:
+    """The layout of a symmetric CSR matrix, its nodes in `order`."""
     A = adjacency
     weights = None if unweighted(A) else np.asarray(A.data, dtype=np.float64)
     degrees = np.where(degrees > 0, degrees, 1.0)
@@ -46,25 +47,7 @@ def lay_out(adjacency: Any, degrees: Array, order: Array | None = None, native: 
     if order is None:
         return Layout(indptr, indices, weights, degrees, None)
     order = order.astype(np.int32)
-    place = inverse(order)
-    counts = np.diff(indptr)[order]
-    moved = np.concatenate([[0], np.cumsum(counts)])
-    if native is None:
-        rows, columns = np.repeat(place, np.diff(indptr)), place[indices]
-        by_row = np.lexsort((columns, rows))
-        indices, weights = columns[by_row], None if weights is None else weights[by_row]
-    else:
-        to, to_weights = np.empty_like(indices), None if weights is None else np.empty_like(weights)
-        native.renumber(indptr, indices, weights, order, place, moved, to, to_weights)
-        indices, weights = to, to_weights
-    return Layout(moved, indices, weights, degrees[order], order)
-
-
-def inverse(order: Array) -> Array:
-    """Where each node lies in an order."""
-    place = np.empty_like(order)
-    place[order] = np.arange(len(order), dtype=order.dtype)
-    return place
+    return Layout(*renumber(indptr, indices, weights, order), degrees[order], order)
 
 
 def unweighted(adjacency: Any) -> bool:

@@ -1,27 +1,61 @@
-"""A_tilde = D^-1/2 A D^-1/2, the normalised adjacency, as something to multiply by."""
+"""A_tilde = D^-1/2 A D^-1/2, the normalised adjacency, as a linear operator."""
 
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.sparse.linalg import LinearOperator
 
 from altopt.arrays import Array, inverse_sqrt, row_sums
-from altopt.operator.kernels.dispatch import serving, step
+from altopt.operator.kernels.backend import Backend, make_backend
+from altopt.operator.kernels.product import step
+from altopt.operator.kernels.reorder import community_order
 from altopt.operator.layout import Layout, lay_out
-from altopt.operator.ordering import community_order, order_for, too_large
+from altopt.operator.ordering import exceeds_cache, order_for
 
 
 class NormalizedAdjacency:
-    """A_tilde of a symmetric, non-negative adjacency: symmetric, spectrum in [-1, 1].
+    """A_tilde = D^-1/2 A D^-1/2 of a symmetric, non-negative adjacency A: symmetric, spectrum in [-1, 1].
 
-    A node without edges has a zero row: it neither gives nor takes. With `self_loops` every node is tied to
-    itself with the mean edge weight, so that scaling all weights still changes nothing.
+    The row of an isolated node is zero.
 
-    >>> A = NormalizedAdjacency(sp.csr_array([[0.0, 1.0], [1.0, 0.0]]))
-    >>> A @ np.array([[1.0], [3.0]])
-    array([[3.],
-           [1.]])
+    Parameters
+    ----------
+    adjacency : sparse matrix of shape (n_nodes, n_nodes)
+        A, symmetric with non-negative weights.
+    self_loops : bool
+        Whether every node is tied to itself with the mean edge weight, so that A_tilde does not depend on the scale
+        of the weights.
+
+    Attributes
+    ----------
+    adjacency : scipy.sparse.csr_array
+        A, with the self-loops.
+    degrees : array of shape (n_nodes,)
+        d, the row sums of A.
+    matrix : scipy.sparse.csr_array
+        A_tilde in float64, made when it is first read.
+    isolated : array of bool, shape (n_nodes,)
+        True for nodes without edges.
+
+    Examples
+    --------
+    >>> path = NormalizedAdjacency(sp.csr_array([[0.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]]))
+    >>> path.degrees
+    array([1., 2., 1.])
+    >>> (path @ np.array([[1.0], [0.0], [1.0]])).round(4)
+    array([[0.    ],
+           [1.4142],
+           [0.    ]])
+
+    Scipy's solvers take it as a LinearOperator; here (I - A_tilde / 2) x = b:
+
+    >>> from scipy.sparse.linalg import aslinearoperator, cg
+    >>> A = path.as_linear_operator()
+    >>> x, _ = cg(aslinearoperator(np.eye(3)) - 0.5 * A, np.array([1.0, 0.0, 0.0]))
+    >>> (x - 0.5 * A @ x).round(4)
+    array([1., 0., 0.])
     """
 
     def __init__(self, adjacency: Any, self_loops: bool = False) -> None:
@@ -31,14 +65,13 @@ class NormalizedAdjacency:
         self.self_loops = self_loops
         self.adjacency = A
         self.degrees: Array = row_sums(A)
-        self._single: Any = None
-        self._layouts: dict[bool, Layout] = {}
-        self._order: Array | None = None
-        self._tried = False
+        self._layouts: dict[bool, Layout] = {}  # by whether the nodes are in cache order
+        self._cache_order: Array | None = None  # None: undecided, or the nodes' own order is kept
+        self._order_decided = False
 
     @cached_property
     def matrix(self) -> Any:
-        """A_tilde itself, in float64; a fit by the default views never needs it."""
+        """A_tilde as a CSR matrix in float64; a fit with the default views never needs it."""
         A = self.adjacency
         scale = inverse_sqrt(self.degrees)
         rows = np.repeat(np.arange(A.shape[0]), np.diff(A.indptr))
@@ -46,20 +79,9 @@ class NormalizedAdjacency:
         data = A.data * (scale[rows] * scale[A.indices])
         return sp.csr_array((data, A.indices, A.indptr), shape=A.shape)
 
-    def layout(self, ordered: bool) -> Layout:
-        """How the graph is stored for many steps, as its nodes came or in an order made for caches; made once."""
-        if ordered not in self._layouts:
-            order = None
-            if ordered:
-                order = self._order if self._order is not None else community_order(self.adjacency, serving())
-            self._layouts[ordered] = lay_out(self.adjacency, self.degrees, order, serving())
-        return self._layouts[ordered]
-
-    def layout_for(self, row_bytes: int) -> Layout:
-        """The layout for blocks with rows of `row_bytes`: in an order of its own where that pays."""
-        if self._order is None and not self._tried and too_large(self.n_nodes, row_bytes):
-            self._order, self._tried = order_for(self.adjacency, row_bytes, serving()), True
-        return self.layout(self._order is not None)
+    @cached_property
+    def _matrix_float32(self) -> Any:
+        return self.matrix.astype(np.float32)
 
     @property
     def n_nodes(self) -> int:
@@ -86,13 +108,54 @@ class NormalizedAdjacency:
         out: Array | None = None,
     ) -> Array:
         """scale A_tilde F + diagonal F + rest in one pass; scale and diagonal: one number, or one for each node."""
-        matrix = self.matrix
-        if F.dtype == np.float32:
-            if self._single is None:
-                self._single = self.matrix.astype(np.float32)
-            matrix = self._single
+        matrix = self._matrix_float32 if F.dtype == np.float32 else self.matrix
         return step(matrix, F, scale, diagonal, rest, out)
 
+    def as_linear_operator(self) -> LinearOperator:
+        """A_tilde as scipy's LinearOperator, for scipy.sparse.linalg's solvers and eigensolvers."""
+        return LinearOperator(
+            self.shape,
+            matvec=self.step,
+            rmatvec=self.step,
+            matmat=self.step,
+            rmatmat=self.step,
+            dtype=np.float64,
+        )
+
     def as_dense(self) -> Array:
-        """The matrix itself: the truth in tests, for small graphs."""
+        """A_tilde as a dense matrix: the truth in tests, for small graphs."""
         return np.asarray(self.matrix.toarray())
+
+    # storage for many steps
+
+    def backend(self, width: int, dtype: Any = np.float32, *, cache_order: bool | None = None) -> Backend:
+        """The backend for steps on blocks of `width` columns stored as `dtype`.
+
+        `cache_order` says whether the nodes are put in an order in which neighbours lie close together; None
+        decides by `layout_for`.
+        """
+        row_bytes = width * np.dtype(dtype).itemsize
+        layout = self.layout_for(row_bytes) if cache_order is None else self.layout(cache_order)
+        return make_backend(layout, width, dtype)
+
+    def layout(self, cache_order: bool) -> Layout:
+        """The adjacency as backends store it, in the nodes' own order or in cache order; made once each."""
+        if cache_order not in self._layouts:
+            order = None
+            if cache_order:
+                order = (
+                    self._cache_order if self._cache_order is not None else community_order(self.adjacency)
+                )
+            self._layouts[cache_order] = lay_out(self.adjacency, self.degrees, order)
+        return self._layouts[cache_order]
+
+    def layout_for(self, row_bytes: int) -> Layout:
+        """The layout for blocks with rows of `row_bytes`.
+
+        Stateful: the first block that exceeds the caches decides, by its row length, whether cache order pays. The
+        decision holds for all later blocks of any width, so that there is one copy of the graph; blocks asked for
+        before it keep the nodes' own order. Results in the two orders differ by rounding alone.
+        """
+        if not self._order_decided and exceeds_cache(self.n_nodes, row_bytes):
+            self._cache_order, self._order_decided = order_for(self.adjacency, row_bytes), True
+        return self.layout(self._cache_order is not None)

@@ -3,35 +3,32 @@
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
-from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from altopt.arrays import Array
-from altopt.operator.layout import inverse
+from altopt.operator.kernels.reorder import community_order, inverse_permutation
 
 CACHE_BYTES = 2**24  # bytes of a block that caches hold in any order
 NEAR_BYTES = 2**20  # bytes between two rows that one core's cache holds
 MIN_GAIN = 0.1  # share of the edges that must become near
-N_LEVELS, N_SWEEPS = 2, 3  # communities, and regions of them; more finds little more
 
 
-def order_for(adjacency: Any, row_bytes: int, native: Any = None) -> Array | None:
+def order_for(adjacency: Any, row_bytes: int) -> Array | None:
     """An order for blocks with rows of `row_bytes`, or None where the nodes are best left as they came.
 
     It pays where a block is too large for the caches, few edges join rows that are near each other, and the new
     order makes many more of them near: at least MIN_GAIN of all edges.
     """
     window = max(NEAR_BYTES // row_bytes, 1)
-    if not too_large(adjacency.shape[0], row_bytes) or adjacency.nnz == 0:
+    if not exceeds_cache(adjacency.shape[0], row_bytes) or adjacency.nnz == 0:
         return None
     before = near_share(adjacency, None, window)
     if before > 1 - 2 * MIN_GAIN:
         return None
-    order = community_order(adjacency, native)
+    order = community_order(adjacency)
     return order if near_share(adjacency, order, window) >= before + MIN_GAIN else None
 
 
-def too_large(n_rows: int, row_bytes: int) -> bool:
+def exceeds_cache(n_rows: int, row_bytes: int) -> bool:
     """Whether a block is more than caches hold."""
     return n_rows * row_bytes > CACHE_BYTES
 
@@ -42,18 +39,6 @@ def near_share(adjacency: Any, order: Array | None, window: int, n_sampled: int 
     source = np.searchsorted(adjacency.indptr, entries, side="right") - 1
     target = adjacency.indices[entries]
     if order is not None:
-        place = inverse(order.astype(np.int64))
-        source, target = place[source], place[target]
+        position = inverse_permutation(order.astype(np.int64))
+        source, target = position[source], position[target]
     return float(np.mean(np.abs(source - target) < window))
-
-
-def community_order(adjacency: Any, native: Any = None) -> Array:
-    """Communities one after the other, in two levels; without the native kernel, reverse Cuthill-McKee."""
-    if native is None:
-        return np.asarray(
-            reverse_cuthill_mckee(sp.csr_matrix(adjacency), symmetric_mode=True), dtype=np.int32
-        )
-    order = np.empty(adjacency.shape[0], dtype=np.int32)
-    indptr, indices = adjacency.indptr.astype(np.int64), adjacency.indices.astype(np.int32, copy=False)
-    native.community_order(indptr, indices, N_LEVELS, N_SWEEPS, order)
-    return order

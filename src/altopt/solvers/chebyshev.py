@@ -57,10 +57,10 @@ class ChebyshevSteps(Solver):
     ) -> Solution:
         scale = np.asarray(bounds.step_scale)
         staged = Staged(system, objective, F, scale, storage)
-        X, before = staged.stage.enter(F), staged.stage.blank()
+        X, before = staged.stage.to_layout(F), staged.stage.empty()
         n_products, taken, reached = 0, [], self.rtol is None
         for step_size, momentum in coefficients(bounds, self._max_steps(bounds)):
-            residual = staged.step(X, before, gain=step_size, keep=1.0 + momentum, carry=-momentum)
+            residual = staged.step(X, before, gain=step_size, keep=1.0 + momentum, beta=-momentum)
             n_products += 1
             if self.rtol is not None and staged.close_enough(residual, X, self.rtol):
                 reached = True

@@ -54,7 +54,7 @@ class ConjugateGradient(Solver):
         stage = staged.stage
         scale = stage.vector(1.0 / step_scale)
         coupling, diagonal = stage.vector(-system.coupling), stage.vector(system.diagonal)
-        X, R, D, HD = stage.enter(F), stage.blank(), stage.blank(), stage.blank()
+        X, R, D, HD = stage.to_layout(F), stage.empty(), stage.empty(), stage.empty()
         residual = staged.step(X, R, gain=1.0, keep=0.0)
         rz, reached = stage.dots(R, R, scale), False
         beta = np.zeros_like(rz)
@@ -64,12 +64,12 @@ class ConjugateGradient(Solver):
             reached = staged.close_enough(residual, X, self.rtol)
             if reached:
                 break
-            stage.turn(D, R, scale, beta)
+            stage.search_direction(D, R, scale, beta)
             stage.step(D, HD, coupling, diagonal)
             n_products += 1
             curvature = stage.dots(D, HD)
             alpha = np.divide(rz, curvature, out=np.zeros_like(rz), where=curvature > 0)
-            rz_next, square, _ = stage.advance(X, R, D, HD, alpha, scale)
+            rz_next, square = stage.advance(X, R, D, HD, alpha, scale)
             residual = float(np.sqrt(square))
             beta = np.divide(rz_next, rz, out=np.zeros_like(rz), where=rz > 0)
             rz = rz_next

@@ -58,7 +58,7 @@ def descend(
     if system is None:
         return conclude(objective, steps.replay(objective, F), n_steps, reason, steps=steps)
     staged = Staged(system, objective, F, scale, storage)
-    X, out = staged.stage.enter(F), staged.stage.blank()
+    X, out = staged.stage.to_layout(F), staged.stage.empty()
     for _ in range(n_steps):
         staged.step(X, out, gain=1.0, keep=1.0)
         X, out = out, X

@@ -7,7 +7,6 @@ import numpy as np
 
 from altopt.arrays import Array, allocate
 from altopt.errors import InputError
-from altopt.operator.kernels.dispatch import stage
 from altopt.solvers.solver import Solution, Steps, certain
 from altopt.views import Objective, System
 
@@ -24,17 +23,17 @@ class Staged:
             raise InputError(f"storage must be one of {', '.join(STORAGES)} or None, but is {storage!r}.")
         self.system, self.scale, self.shape = system, scale, F.shape
         self.dtype = F.dtype if F.dtype in (np.float32, np.float64) else np.dtype(np.float64)
-        self.stage = stage(system.A_tilde, F.shape[1], storage or self.dtype)
+        self.stage = system.A_tilde.backend(F.shape[1], storage or self.dtype)
         self.floor = float(np.min(objective.curvature(F.shape[0]).lower))
         self.coupling = self.stage.vector(system.coupling / scale)
         self.diagonal = self.stage.vector(-system.diagonal / scale)
         self.rest = system.enter_rhs(self.stage, 1.0 / scale)
         self.norm = self.stage.vector(scale**2)
 
-    def step(self, X: Any, out: Any, gain: float, keep: float, carry: float = 0.0) -> float:
-        """out <- gain r(X) / scale + keep X + carry out; ||r(X)||."""
+    def step(self, X: Any, out: Any, gain: float, keep: float, beta: float = 0.0) -> float:
+        """out <- gain r(X) / scale + keep X + beta out; ||r(X)||."""
         square = self.stage.step(
-            X, out, self.coupling, self.diagonal, self.rest, gain=gain, keep=keep, carry=carry, norm=self.norm
+            X, out, self.coupling, self.diagonal, self.rest, gain=gain, keep=keep, beta=beta, norm=self.norm
         )
         return float(np.sqrt(square))
 
@@ -66,7 +65,7 @@ class Staged:
         del self.rest  # room for the answer, which takes the place of what is used up where it fits
         fits = isinstance(spare, np.ndarray) and spare.shape == self.shape and spare.dtype == self.dtype
         return Solution(
-            self.stage.leave(X, spare if fits else allocate(self.shape, self.dtype)),
+            self.stage.from_layout(X, spare if fits else allocate(self.shape, self.dtype)),
             n_products + 1,
             residual,
             residual / self.floor if self.floor > 0 else None,

@@ -6,7 +6,7 @@ from typing import NamedTuple, Protocol, runtime_checkable
 import numpy as np
 
 from altopt.arrays import Array, row_blocks
-from altopt.operator.kernels.dispatch import soften, surest_per_class
+from altopt.operator.kernels.rows import most_certain_per_class, softmax_rows
 from altopt.training.class_priors import estimate_priors, prior_factors
 
 
@@ -53,16 +53,16 @@ class TopPerClass:
     min_confidence: float = 0.0
 
     def soften(self, F: Array) -> Array:
-        return soften(F, self.temperature, of_shares=False).S
+        return softmax_rows(F, self.temperature, of_shares=False).S
 
     def read(self, F: Array, priors: Array | None = None) -> Readout:
-        found = soften(F, self.temperature, of_shares=False, keep=False)
+        found = softmax_rows(F, self.temperature, of_shares=False, keep=False)
         return Readout(found.w, found.label, F.shape[1])
 
     def choose(self, reading: Readout, labelled: Array, seed: int) -> tuple[Array, Array]:
         w, label = reading.w, reading.label
         allowed = ~labelled & (w >= self.min_confidence)
-        nodes = surest_per_class(w, label, allowed, reading.n_classes, self.n_pseudo)
+        nodes = most_certain_per_class(w, label, allowed, reading.n_classes, self.n_pseudo)
         return nodes, w[nodes]
 
     def labelled_targets(self, S: Array, Y: Array) -> Array:
@@ -91,11 +91,11 @@ class ClassBalanced:
     label_shares: tuple[float, ...] = ()  # the classes' shares of the given labels; alike where not said
 
     def soften(self, F: Array) -> Array:
-        return soften(F, self.temperature, of_shares=True).S
+        return softmax_rows(F, self.temperature, of_shares=True).S
 
     def read(self, F: Array, priors: Array | None = None) -> Readout:
         if self.trust is None:
-            found = soften(F, self.temperature, of_shares=True, keep=False)
+            found = softmax_rows(F, self.temperature, of_shares=True, keep=False)
             return Readout(found.w, found.label, F.shape[1])
         if priors is None:
             alike = np.full(F.shape[1], 1.0 / F.shape[1])
@@ -105,7 +105,7 @@ class ClassBalanced:
         factors = prior_factors(F, priors, self.trust)
         w, label = np.empty(len(F)), np.empty(len(F), dtype=np.int32)
         for rows in row_blocks(len(F)):
-            found = soften(F[rows] * factors, self.temperature, of_shares=True, keep=False)
+            found = softmax_rows(F[rows] * factors, self.temperature, of_shares=True, keep=False)
             w[rows], label[rows] = found.w, found.label
         return Readout(w, label, F.shape[1], factors, priors)
 
@@ -135,10 +135,10 @@ class ConfidenceThreshold:
     min_confidence: float = 0.0
 
     def soften(self, F: Array) -> Array:
-        return soften(F, 1.0, of_shares=False).S
+        return softmax_rows(F, 1.0, of_shares=False).S
 
     def read(self, F: Array, priors: Array | None = None) -> Readout:
-        found = soften(F, 1.0, of_shares=False, keep=False)
+        found = softmax_rows(F, 1.0, of_shares=False, keep=False)
         return Readout(found.w, found.label, F.shape[1])
 
     def choose(self, reading: Readout, labelled: Array, seed: int) -> tuple[Array, Array]:

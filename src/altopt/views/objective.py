@@ -8,7 +8,7 @@ import numpy as np
 
 from altopt.arrays import SMALL_BLOCK_ROWS, Array, row_blocks
 from altopt.operator import NormalizedAdjacency
-from altopt.operator.kernels.backend import Stage
+from altopt.operator.kernels.backend import Backend
 from altopt.views.view import Curvature, Pull, View
 
 
@@ -21,12 +21,12 @@ class System:
     diagonal: Array
     pulls: Sequence[tuple[float, Pull]]  # with their weights; rhs is their sum
 
-    def enter_rhs(self, stage: Stage, factor: Array | float = 1.0) -> Any:
+    def enter_rhs(self, stage: Backend, factor: Array | float = 1.0) -> Any:
         """factor rhs as a block of the stage; `factor`: one number, or one for each node."""
         factor = np.broadcast_to(factor, len(self.diagonal))
         # a pull on all nodes makes the block, the others are added to it
         (weight, first), *rest = sorted(self.pulls, key=lambda pull: pull[1].nodes is not None)
-        rhs = stage.enter(first.rows, weight * factor)
+        rhs = stage.to_layout(first.rows, weight * factor)
         for weight, pull in rest:
             nodes = np.arange(len(factor)) if pull.nodes is None else pull.nodes
             for rows in row_blocks(len(nodes), SMALL_BLOCK_ROWS):

@@ -14,7 +14,7 @@ from altopt.errors import InputError
 from altopt.operator.kernels import dispatch
 from laws import material, trained
 
-native = pytest.mark.skipif(dispatch._native is None, reason="the native kernels were not built")
+native = pytest.mark.skipif(dispatch.COMPILED is None, reason="the native kernels were not built")
 
 
 @pytest.mark.parametrize("loss", ["mse", "ce"])

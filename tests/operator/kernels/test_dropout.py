@@ -17,7 +17,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from altopt.operator.kernels import dispatch, reference
 from altopt.operator.kernels.dropout import Masks, dropout, fits, relu_dropout_
 
-native = pytest.mark.skipif(dispatch._native is None, reason="the native kernels were not built")
+native = pytest.mark.skipif(dispatch.COMPILED is None, reason="the native kernels were not built")
 
 RATES = st.sampled_from([0.0, 0.1, 0.5, 0.9, 1 - 1e-7, 1 - 1e-12, 1.0]) | st.floats(0, 1)
 WORDS = st.integers(0, 2**64 - 1)
@@ -25,7 +25,7 @@ WORDS = st.integers(0, 2**64 - 1)
 
 def forward(x, rate, seed=0, counter=0, relu=True, n_threads=1, in_place=False):
     out = x.copy() if in_place else np.full_like(x, 7.0)
-    dispatch._native.dropout(out if in_place else x, out, rate, seed, counter, relu, n_threads)
+    dispatch.COMPILED.dropout(out if in_place else x, out, rate, seed, counter, relu, n_threads)
     return out
 
 
@@ -68,7 +68,7 @@ def test_native_gradient_is_the_plain_loop(n, rate, n_threads, in_place):
     x[: n // 20] = np.nan
     out = forward(x, rate)
     into = gradient.copy() if in_place else np.full_like(x, 7.0)
-    dispatch._native.dropout_backward(out, into if in_place else gradient, into, rate, n_threads)
+    dispatch.COMPILED.dropout_backward(out, into if in_place else gradient, into, rate, n_threads)
     same_bits(into, reference.dropout_backward(out, gradient, rate))
 
 
@@ -79,9 +79,9 @@ def test_every_instruction_set_gives_the_same_bits(level):
     program = (
         "import hashlib, numpy as np; from altopt.operator.kernels import dispatch;"
         "x = np.linspace(-1, 2, 50_001, dtype=np.float32);"
-        "dispatch._native.dropout(x, x, 0.3, 5, 6, True, 1);"
-        "dispatch._native.dropout_backward(x, x, x, 0.3, 1);"
-        "print(dispatch._native.level(), hashlib.sha256(x.tobytes()).hexdigest())"
+        "dispatch.COMPILED.dropout(x, x, 0.3, 5, 6, True, 1);"
+        "dispatch.COMPILED.dropout_backward(x, x, x, 0.3, 1);"
+        "print(dispatch.COMPILED.level(), hashlib.sha256(x.tobytes()).hexdigest())"
     )
     answer = subprocess.run(
         [sys.executable, "-c", program],
@@ -101,14 +101,14 @@ def test_every_instruction_set_gives_the_same_bits(level):
 def test_sizes_rates_and_overlaps_that_make_no_sense_are_refused():
     x = np.ones(10, dtype=np.float32)
     with pytest.raises(ValueError, match="equally long"):
-        dispatch._native.dropout(x, np.ones(9, dtype=np.float32), 0.5, 0, 0, True, 1)
+        dispatch.COMPILED.dropout(x, np.ones(9, dtype=np.float32), 0.5, 0, 0, True, 1)
     with pytest.raises(ValueError, match="equally long"):
-        dispatch._native.dropout_backward(x, x[:9], x, 0.5, 1)
+        dispatch.COMPILED.dropout_backward(x, x[:9], x, 0.5, 1)
     for rate in (-0.1, 1.1, np.nan):
         with pytest.raises(ValueError, match="between 0 and 1"):
-            dispatch._native.dropout(x, x, rate, 0, 0, True, 1)
+            dispatch.COMPILED.dropout(x, x, rate, 0, 0, True, 1)
     with pytest.raises(ValueError, match="not overlap"):
-        dispatch._native.dropout(x[:9], x[1:], 0.5, 0, 0, True, 1)
+        dispatch.COMPILED.dropout(x[:9], x[1:], 0.5, 0, 0, True, 1)
 
 
 # chance
@@ -244,7 +244,7 @@ def drop_in_child(answer):
 
 @native
 def test_a_forked_child_can_drop_after_its_parent_did():
-    dispatch._native.dropout(x := np.ones(200_000, dtype=np.float32), x, 0.5, 1, 0, False, 2)
+    dispatch.COMPILED.dropout(x := np.ones(200_000, dtype=np.float32), x, 0.5, 1, 0, False, 2)
     fork = multiprocessing.get_context("fork")
     answer = fork.Queue()
     child = fork.Process(target=drop_in_child, args=(answer,))

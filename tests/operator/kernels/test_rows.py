@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from altopt.arrays import certainty, shares, softmax
-from altopt.operator.kernels import dispatch, reference
+from altopt.operator.kernels import dispatch, reference, rows
 
-native = pytest.mark.skipif(dispatch._native is None, reason="the native kernels were not built")
+native = pytest.mark.skipif(dispatch.COMPILED is None, reason="the native kernels were not built")
 
 
 @native
@@ -28,7 +28,7 @@ def test_softmax_and_certainty_in_one_pass(seed, n, width, temperature, of_share
     F = (rng.normal(size=(n, width)) * rng.choice([0.01, 1, 100], size=(n, 1))).astype(dtype)
     F[: n // 10] = -1.0  # rows without any share
     truth = softmax((shares(F) if of_shares else F).astype(float), temperature)
-    S, w, label = dispatch.soften(F, temperature, of_shares=of_shares)
+    S, w, label = rows.softmax_rows(F, temperature, of_shares=of_shares)
     close = 1e-12 if dtype == np.float64 else 3e-5
     assert S.dtype == dtype
     assert_allclose(S, truth, atol=close, rtol=100 * close)
@@ -36,14 +36,14 @@ def test_softmax_and_certainty_in_one_pass(seed, n, width, temperature, of_share
     assert_allclose(w, certainty(truth), atol=10 * close)
     # the label is a largest entry, the first where they are level
     assert_allclose(truth[np.arange(n), label], truth.max(axis=1, initial=0), atol=close)
-    _, w_alone, label_alone = dispatch.soften(F, temperature, of_shares=of_shares, keep=False)
+    _, w_alone, label_alone = rows.softmax_rows(F, temperature, of_shares=of_shares, keep=False)
     assert_array_equal(w, w_alone)
     assert_array_equal(label, label_alone)
 
 
 @native
 def test_scores_too_large_for_exp_stay_finite():
-    S, w, _ = dispatch.soften(np.array([[1e30, 0.0, -1e30]], dtype=np.float32), 0.1, of_shares=False)
+    S, w, _ = rows.softmax_rows(np.array([[1e30, 0.0, -1e30]], dtype=np.float32), 0.1, of_shares=False)
     assert_allclose(S, [[1.0, 0.0, 0.0]], atol=1e-30)
     assert_allclose(w, 1.0)
 
@@ -62,14 +62,14 @@ def test_the_surest_of_each_class_with_ties(seed, n, n_classes, most, level):
     w = rng.integers(0, 4, n) / 4 if level else rng.random(n)
     label = rng.integers(0, n_classes, n).astype(np.int32)
     candidates = rng.random(n) < 0.7
-    found = dispatch.surest_per_class(w, label, candidates, n_classes, most)
-    assert_array_equal(found, reference.surest_per_class(w, label, candidates, most))
+    found = rows.most_certain_per_class(w, label, candidates, n_classes, most)
+    assert_array_equal(found, reference.most_certain_per_class(w, label, candidates, most))
 
 
 @native
 def test_a_label_that_is_no_class_is_refused():
     with pytest.raises(ValueError, match="not a class"):
-        dispatch.surest_per_class(np.ones(2), np.array([0, 5]), np.ones(2, dtype=bool), 2, 1)
+        rows.most_certain_per_class(np.ones(2), np.array([0, 5]), np.ones(2, dtype=bool), 2, 1)
 
 
 @native
@@ -84,7 +84,7 @@ def test_cross_entropy_and_its_slope_in_one_pass(seed, n, width, dtype):
     rng = np.random.default_rng(seed)
     x, targets = (5 * rng.normal(size=(n, width))).astype(dtype), rng.random((n, width)).astype(dtype)
     value, slope = reference.cross_entropy(x.astype(float), targets.astype(float))
-    found, at = dispatch.cross_entropy(x, targets)
+    found, at = rows.cross_entropy(x, targets)
     close = 1e-11 if dtype == np.float64 else 1e-4
     assert_allclose(found, value, rtol=close, atol=close)
     assert_allclose(at, slope, rtol=close, atol=close * width)
@@ -105,7 +105,7 @@ def test_softmax_regression_reads_each_row_once(seed, n, d, width):
     truth = reference.softmax_regression(*(x.astype(float) for x in (X, W, b, targets)))
     for threads in (1, 2):
         slope_W, slope_b = np.full((width, d), np.nan), np.full(width, np.nan)
-        found = dispatch._native.regression(X, W, b, targets, slope_W, slope_b, threads)
+        found = dispatch.COMPILED.softmax_regression(X, W, b, targets, slope_W, slope_b, threads)
         for ours, right in zip((found, slope_W, slope_b), truth):
             assert_allclose(ours, right, rtol=1e-4, atol=1e-5 * max(n, 1))
 
@@ -117,7 +117,7 @@ def test_softmax_regression_is_the_same_whoever_adds_up():
     slopes = []
     for threads in (1, 2):
         slope_W, slope_b = np.empty(W.shape), np.empty(b.shape)
-        value = dispatch._native.regression(X, W, b, targets, slope_W, slope_b, threads)
+        value = dispatch.COMPILED.softmax_regression(X, W, b, targets, slope_W, slope_b, threads)
         slopes.append(np.concatenate([[value], slope_b, slope_W.ravel()]))
     assert_array_equal(*slopes)
 
@@ -130,9 +130,9 @@ def test_softmax_regression_by_either_way_is_the_plain_one(kind):
         float if kind == "float64" else np.float32
     )
     W, b, targets = rng.normal(size=(4, d)), rng.normal(size=4), rng.random((300, 4)).astype(np.float32)
-    assert dispatch.fits_in_one_pass(sp.csr_array(X) if kind == "sparse" else X, 4) == (kind == "wide")
+    assert rows.fits_in_one_pass(sp.csr_array(X) if kind == "sparse" else X, 4) == (kind == "wide")
     truth = reference.softmax_regression(X.astype(float), W, b, targets.astype(float))
-    found = dispatch.softmax_regression(sp.csr_array(X) if kind == "sparse" else X, W, b, targets)
+    found = rows.softmax_regression(sp.csr_array(X) if kind == "sparse" else X, W, b, targets)
     for ours, right in zip(found, truth):
         assert_allclose(ours, right, rtol=1e-4, atol=1e-4)
 

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from altopt.operator.kernels import dispatch, reference
+from altopt.operator.kernels import dispatch, product, reference
 
-native = pytest.mark.skipif(dispatch._native is None, reason="the native kernels were not built")
+native = pytest.mark.skipif(dispatch.COMPILED is None, reason="the native kernels were not built")
 
 
 def random_matrix(rng, n_rows, n_columns, density, dtype):
@@ -24,7 +24,7 @@ def random_matrix(rng, n_rows, n_columns, density, dtype):
 
 def native_step(A, X, out, scale, diagonal, rest, n_threads):
     parts = (A.indptr.astype(np.int64), A.indices, A.data)
-    dispatch._native.step(*parts, X, out, scale, diagonal, rest, 1.0, 0.0, 0.0, None, n_threads)
+    dispatch.COMPILED.step(*parts, X, out, scale, diagonal, rest, 1.0, 0.0, 0.0, None, n_threads)
 
 
 @native
@@ -50,14 +50,14 @@ def test_native_step_is_the_plain_loop(seed, n, width, density, dtype, n_threads
     close = {"rtol": 1e-5, "atol": 1e-5} if dtype == np.float32 else {"rtol": 1e-12, "atol": 1e-12}
     truth = reference.step(A, X, scale, diagonal, rest)
     assert_allclose(out, truth, **close)
-    assert_allclose(dispatch.plain_step(A, X, scale, diagonal, rest), truth, **close)
+    assert_allclose(product.scipy_step(A, X, scale, diagonal, rest), truth, **close)
 
 
 @native
 def test_a_matrix_need_not_be_square():
     A = random_matrix(np.random.default_rng(0), 5, 7, 0.5, np.float64)
     X = np.random.default_rng(1).normal(size=(7, 3))
-    assert_allclose(dispatch.step(A, X), A @ X, atol=1e-14)
+    assert_allclose(product.step(A, X), A @ X, atol=1e-14)
 
 
 @native
@@ -69,7 +69,7 @@ def test_what_lies_beside_a_row_never_leaks_into_it():
         X[::2] = 1.0
         keep = sp.csr_array(A @ sp.diags_array((np.arange(30) % 2 == 0).astype(float)))
         keep.eliminate_zeros()
-        found = dispatch.step(
+        found = product.step(
             sp.csr_array(
                 (keep.data, keep.indices.astype(np.int32), keep.indptr.astype(np.int32)), keep.shape
             ),
@@ -102,15 +102,15 @@ def test_the_choice_of_kernel_changes_nothing_but_the_rounding(index, switch, mo
         np.asfortranarray(rng.normal(size=(200, 9))),
         rng.normal(size=(400, 9))[::2],
     ):
-        assert_allclose(dispatch.step(A, X), A @ X, rtol=1e-12, atol=1e-12)
-    assert_allclose(dispatch.step(A, X[:, 0]), A @ X[:, 0])
-    assert dispatch.step(A, np.empty((200, 0))).shape == (200, 0)
+        assert_allclose(product.step(A, X), A @ X, rtol=1e-12, atol=1e-12)
+    assert_allclose(product.step(A, X[:, 0]), A @ X[:, 0])
+    assert product.step(A, np.empty((200, 0))).shape == (200, 0)
 
 
 def test_a_block_that_does_not_fit_is_refused():
     A = random_matrix(np.random.default_rng(0), 5, 7, 0.5, np.float64)
     with pytest.raises(ValueError):
-        dispatch.step(A, np.ones((5, 3)))
+        product.step(A, np.ones((5, 3)))
 
 
 @native
@@ -137,10 +137,10 @@ def test_shapes_that_do_not_fit_never_reach_the_loops(wrong):
         "out": np.empty((5, 3)),
     }
     right |= {"scale": np.ones(5), "diagonal": np.ones(5), "rest": np.ones((5, 3)), "n_threads": 1}
-    right |= {"gain": 1.0, "keep": 0.0, "carry": 0.0, "norm": None}
-    dispatch._native.step(**right)
+    right |= {"gain": 1.0, "keep": 0.0, "beta": 0.0, "norm": None}
+    dispatch.COMPILED.step(**right)
     with pytest.raises(ValueError, match="do not fit together"):
-        dispatch._native.step(**(right | wrong))
+        dispatch.COMPILED.step(**(right | wrong))
 
 
 @native
@@ -153,12 +153,12 @@ def test_a_step_onto_itself_is_refused():
 
 def multiply_in_child(answer):
     A = random_matrix(np.random.default_rng(3), 3000, 3000, 0.01, np.float64)
-    answer.put(float(dispatch.step(A, np.ones((3000, 20))).sum()))
+    answer.put(float(product.step(A, np.ones((3000, 20))).sum()))
 
 
 def test_a_forked_child_can_multiply_after_its_parent_did():
     A = random_matrix(np.random.default_rng(3), 3000, 3000, 0.01, np.float64)
-    expected = float(dispatch.step(A, np.ones((3000, 20))).sum())
+    expected = float(product.step(A, np.ones((3000, 20))).sum())
     fork = multiprocessing.get_context("fork")
     answer = fork.Queue()
     child = fork.Process(target=multiply_in_child, args=(answer,))
@@ -172,7 +172,7 @@ def test_two_python_threads_can_multiply_at_once():
     A = random_matrix(np.random.default_rng(4), 3000, 3000, 0.01, np.float64)
     X = np.random.default_rng(5).normal(size=(3000, 20))
     found = {}
-    workers = [threading.Thread(target=lambda k=k: found.update({k: dispatch.step(A, X)})) for k in range(4)]
+    workers = [threading.Thread(target=lambda k=k: found.update({k: product.step(A, X)})) for k in range(4)]
     for worker in workers:
         worker.start()
     for worker in workers:

@@ -10,7 +10,7 @@ from altopt.encoders import MLPEncoder
 from altopt.graph import Graph
 from altopt.inputs import unit_sum
 from altopt.operator import NormalizedAdjacency
-from altopt.operator.kernels.reference import surest_per_class
+from altopt.operator.kernels.reference import most_certain_per_class
 from problems import two_communities
 
 
@@ -41,7 +41,7 @@ def by_hand(X, y, A, variant, l1=0.5, l2=5.0, tau=0.1, m=20, s=30, k=3, t=10, K=
             return F
         F = softmax(F, tau)
         w = certainty(F)
-        U = surest_per_class(w, F.argmax(axis=1), ~labelled, m)
+        U = most_certain_per_class(w, F.argmax(axis=1), ~labelled, m)
         rows = np.concatenate([L, U])
         mlp.train(X_diffused[rows], F[rows], np.concatenate([np.ones(len(L)), w[U]]), t)
 

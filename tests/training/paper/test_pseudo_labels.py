@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from altopt.arrays import certainty, shares, softmax
-from altopt.operator.kernels.dispatch import surest_per_class
+from altopt.operator.kernels.rows import most_certain_per_class
 from altopt.training.pseudo_labels import (
     ClassBalanced,
     ConfidenceThreshold,
@@ -72,7 +72,7 @@ def test_the_surest_of_each_class_and_no_padding(seed, n, c, m):
     S = softmax(rng.random((n, c)), 0.2)
     w, labelled = certainty(S), rng.random(n) < 0.3
     predicted = S.argmax(axis=1)
-    chosen = surest_per_class(w, predicted, ~labelled, c, m)
+    chosen = most_certain_per_class(w, predicted, ~labelled, c, m)
     assert not labelled[chosen].any()
     for k in range(c):
         candidates = np.flatnonzero(~labelled & (predicted == k))

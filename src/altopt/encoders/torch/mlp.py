@@ -25,7 +25,7 @@ class MLPLearner(NetworkLearner):
         return torch.nn.Sequential(*layers, torch.nn.Linear(width, n_classes))
 
     def _fused(self) -> bool:
-        return self.settings.fused is not False and self._on_cpu and dispatch.serving() is not None
+        return self.settings.fused is not False and self._on_cpu and dispatch.native_available()
 
     def _logits(self, x: Any, mask_seed: int, number: int) -> Any:
         """As torch does it, or with ReLU and dropout in one pass."""

@@ -1,33 +1,49 @@
-"""What a kernel must be able to do: blocks of numbers laid out for many steps, and the passes over them."""
+"""The contract of a backend, which makes the steps of a solver on blocks of F, and the choice of one."""
 
 from typing import Any, Protocol
 
+import numpy as np
+
 from altopt.arrays import Array
+from altopt.errors import require_extra
+from altopt.operator.kernels.dispatch import native_available, requested
+from altopt.operator.kernels.native import NativeBackend
+from altopt.operator.kernels.scipy import ScipyBackend
+from altopt.operator.layout import Layout
 
 
-class Stage(Protocol):
-    """Where F is worked on. Blocks hold D^-1/2 F in the layout's order, in the stage's own storage."""
+class Backend(Protocol):
+    """Arithmetic on blocks. A block holds D^-1/2 F in the layout's node order, in the backend's own storage.
 
-    width: int  # columns of a block
+    Attributes
+    ----------
+    layout : Layout
+        The adjacency as it is stored.
+    width : int
+        Columns of a block.
+    """
+
+    layout: Layout
+    width: int
 
     @property
     def description(self) -> str:
-        """Which kernel this is, for people and records."""
+        """Name of the backend, for people and records."""
 
-    def enter(self, F: Array, factor: Array | float = 1.0, first: int = 0, out: Any = None) -> Any:
-        """factor F as a block, from column `first` on; `factor`: one number, or one for each node.
+    def to_layout(self, F: Array, factor: Array | float = 1.0, first: int = 0, out: Any = None) -> Any:
+        """A block with factor F, from column `first` of F on; `factor`: one number, or one for each node.
 
-        A block `out`, where given, is written over and returned: its memory is at hand, a new block's is not.
+        A block `out`, where given, is overwritten and returned, which saves the allocation of another one.
         """
 
-    def leave(self, G: Any, out: Array, first: int = 0) -> Array:
-        """A block as F, into the columns of `out` from `first` on."""
+    def from_layout(self, G: Any, out: Array, first: int = 0) -> Array:
+        """F of a block, written to the columns of `out` from `first` on."""
 
     def add_rows(self, G: Any, nodes: Array, rows: Array) -> None:
         """G += rows of F at these nodes."""
 
-    def blank(self) -> Any:
-        """A block with anything in it."""
+    def empty(self) -> Any:
+        """An uninitialised block."""
 
     def vector(self, values: Array | float) -> Any:
         """One number for each node."""
@@ -42,24 +58,33 @@ class Stage(Protocol):
         *,
         gain: float = 1.0,
         keep: float = 0.0,
-        carry: float = 0.0,
+        beta: float = 0.0,
         norm: Any = None,
     ) -> float:
-        """out <- gain * inner + keep X + carry out, with inner = scale A_tilde X + diagonal X + rest.
+        """out <- gain * inner + keep X + beta out, with inner = scale A_tilde X + diagonal X + rest.
 
         Returns the sum over the nodes of norm_i ||inner_i||^2, of F's rows, not of the blocks'.
         """
 
     def dots(self, A: Any, B: Any, weights: Any = None) -> Array:
-        """The inner product of each pair of columns, of F's; node i counts weights_i."""
+        """The inner product of each pair of columns of F; node i has weight weights_i."""
 
-    def advance(
-        self, F: Any, R: Any, D: Any, HD: Any, alpha: Array, scale: Any
-    ) -> tuple[Array, float, float]:
+    def advance(self, F: Any, R: Any, D: Any, HD: Any, alpha: Array, scale: Any) -> tuple[Array, float]:
         """F += alpha D and R -= alpha HD, each column by its own alpha.
 
-        Returns for each column the sum of scale R^2, and ||R||^2 and ||F||^2.
+        Returns the sum of scale R^2 of each column, and ||R||^2.
         """
 
-    def turn(self, D: Any, R: Any, scale: Any, beta: Array) -> None:
+    def search_direction(self, D: Any, R: Any, scale: Any, beta: Array) -> None:
         """D <- scale R + beta D."""
+
+
+def make_backend(layout: Layout, width: int, dtype: Any = np.float32) -> Backend:
+    """The backend in use, for blocks of `width` columns stored as `dtype`."""
+    kernels = requested()
+    if kernels.startswith("torch"):
+        require_extra("torch", "torch", f"ALTOPT_KERNELS={kernels}")
+        from altopt.operator.kernels.torch import TorchBackend
+
+        return TorchBackend(layout, width, dtype, kernels.partition(":")[2] or "cpu")
+    return (NativeBackend if native_available() else ScipyBackend)(layout, width, dtype)

@@ -1,10 +1,11 @@
-"""The native stage: blocks padded to whole vectors, one compiled pass a step."""
+"""The compiled backend: blocks padded to whole vectors, one pass a step."""
 
 from typing import Any
 
 import numpy as np
 
 from altopt.arrays import Array, allocate
+from altopt.operator.kernels.dispatch import COMPILED
 from altopt.operator.layout import Layout
 from altopt.threads import kernel_threads
 
@@ -12,40 +13,46 @@ ROW_MULTIPLE = 8  # numbers a row is rounded up to, so that each row is whole ve
 ALIGNMENT = 64  # bytes: rows start at cache lines
 
 
-class NativeStage:
-    """Blocks are n x padded arrays of the stage's dtype; float16 is storage only, sums are float32."""
+class NativeBackend:
+    """Blocks are n x padded arrays of the backend's dtype; float16 is storage only, sums are float32."""
 
-    def __init__(self, native: Any, layout: Layout, width: int, dtype: Any) -> None:
-        self._native = native
+    def __init__(self, layout: Layout, width: int, dtype: Any) -> None:
+        self._compiled = COMPILED
         self.layout, self.width, self.dtype = layout, width, np.dtype(dtype)
-        self.computed = np.dtype(np.float64 if self.dtype == np.float64 else np.float32)
+        self.compute_dtype = np.dtype(np.float64 if self.dtype == np.float64 else np.float32)
         self.padded = -(-max(width, 1) // ROW_MULTIPLE) * ROW_MULTIPLE
-        self._degrees = layout.degrees.astype(self.computed)
-        self._per_degree = (1.0 / layout.degrees).astype(self.computed)
+        self._degrees = layout.degrees.astype(self.compute_dtype)
+        self._per_degree = (1.0 / layout.degrees).astype(self.compute_dtype)
         self._root = np.sqrt(layout.degrees)
-        self._weights = None if layout.weights is None else layout.weights.astype(self.computed, copy=False)
+        self._weights = (
+            None if layout.weights is None else layout.weights.astype(self.compute_dtype, copy=False)
+        )
 
     @property
     def description(self) -> str:
         order = "" if self.layout.order is None else ", ordered"
-        return f"native {self._native.level()} {self.dtype.name}{order}"
+        return f"native {self._compiled.level()} {self.dtype.name}{order}"
 
-    def blank(self) -> Array:
+    def empty(self) -> Array:
         return aligned((self.layout.n_nodes, self.padded), self.dtype)
 
     def vector(self, values: Array | float) -> Array:
-        return self.layout.vector(values, self.computed)
+        return self.layout.vector(values, self.compute_dtype)
 
-    def enter(self, F: Array, factor: Array | float = 1.0, first: int = 0, out: Array | None = None) -> Array:
-        out = self.blank() if out is None else out
-        scale = (self.layout.vector(factor) / self._root).astype(self.computed)
+    def to_layout(
+        self, F: Array, factor: Array | float = 1.0, first: int = 0, out: Array | None = None
+    ) -> Array:
+        out = self.empty() if out is None else out
+        scale = (self.layout.vector(factor) / self._root).astype(self.compute_dtype)
         F = np.ascontiguousarray(F, dtype=F.dtype if F.dtype in (np.float32, np.float64) else np.float64)
-        self._native.enter(F, first, self.width, bits(out), self.layout.order, scale, kernel_threads())
+        self._compiled.to_layout(F, first, self.width, bits(out), self.layout.order, scale, kernel_threads())
         return out
 
-    def leave(self, G: Array, out: Array, first: int = 0) -> Array:
-        scale = self._root.astype(self.computed)
-        self._native.leave(bits(G), out, first, self.width, self.layout.order, scale, kernel_threads())
+    def from_layout(self, G: Array, out: Array, first: int = 0) -> Array:
+        scale = self._root.astype(self.compute_dtype)
+        self._compiled.from_layout(
+            bits(G), out, first, self.width, self.layout.order, scale, kernel_threads()
+        )
         return out
 
     def add_rows(self, G: Array, nodes: Array, rows: Array) -> None:
@@ -62,11 +69,11 @@ class NativeStage:
         *,
         gain: float = 1.0,
         keep: float = 0.0,
-        carry: float = 0.0,
+        beta: float = 0.0,
         norm: Array | None = None,
     ) -> float:
         return float(
-            self._native.step(
+            self._compiled.step(
                 self.layout.indptr,
                 self.layout.indices,
                 self._weights,
@@ -77,7 +84,7 @@ class NativeStage:
                 None if rest is None else bits(rest),
                 gain,
                 keep,
-                carry,
+                beta,
                 None if norm is None else norm * self._degrees,
                 kernel_threads(),
             )
@@ -86,33 +93,32 @@ class NativeStage:
     def dots(self, A: Array, B: Array, weights: Array | None = None) -> Array:
         out = np.empty(self.padded)
         weights = self._degrees if weights is None else weights * self._degrees
-        self._native.dots(bits(A), bits(B), weights, out, kernel_threads())
+        self._compiled.dots(bits(A), bits(B), weights, out, kernel_threads())
         return out
 
     def advance(
         self, F: Array, R: Array, D: Array, HD: Array, alpha: Array, scale: Array
-    ) -> tuple[Array, float, float]:
-        rz, norms = np.empty(self.padded), np.empty(2)
-        self._native.advance(
+    ) -> tuple[Array, float]:
+        rz = np.empty(self.padded)
+        square_norm = self._compiled.advance(
             F,
             R,
             D,
             HD,
-            alpha.astype(self.computed),
+            alpha.astype(self.compute_dtype),
             scale * self._degrees,
             self._degrees,
             rz,
-            norms,
             kernel_threads(),
         )
-        return rz, float(norms[0]), float(norms[1])
+        return rz, float(square_norm)
 
-    def turn(self, D: Array, R: Array, scale: Array, beta: Array) -> None:
-        self._native.turn(D, R, scale, beta.astype(self.computed), kernel_threads())
+    def search_direction(self, D: Array, R: Array, scale: Array, beta: Array) -> None:
+        self._compiled.search_direction(D, R, scale, beta.astype(self.compute_dtype), kernel_threads())
 
 
 def aligned(shape: tuple[int, int], dtype: np.dtype[Any]) -> Array:
-    """An empty array whose first number lies at a cache line."""
+    """An uninitialised array that starts at a cache line."""
     size = shape[0] * shape[1] * dtype.itemsize
     raw = allocate((size + ALIGNMENT,), np.uint8)
     start = -raw.ctypes.data % ALIGNMENT

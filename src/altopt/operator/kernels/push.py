@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from altopt.arrays import Array
-from altopt.operator.kernels.dispatch import serving
+from altopt.operator.kernels.dispatch import COMPILED, native_available
 
 
 class LiveRows(NamedTuple):
@@ -64,9 +64,6 @@ class Push(Protocol):
     def absorb(self, other: Any) -> None:
         """Add what is left of another push."""
 
-    def norm(self) -> float:
-        """||r||."""
-
     def largest(self, scale: Array) -> float:
         """max_k ||r_k|| / sqrt(d_k), scale being d^-1/2."""
 
@@ -78,8 +75,7 @@ class Push(Protocol):
 
 def push(width: int) -> Push:
     """An empty push on rows of `width` columns, by the kernel that serves."""
-    native = serving()
-    return PlainPush(width) if native is None else NativePush(native, width)
+    return NativePush(width) if native_available() else PythonPush(width)
 
 
 def refilled(width: int, nodes: Array, residual: Array) -> Push:
@@ -90,8 +86,16 @@ def refilled(width: int, nodes: Array, residual: Array) -> Push:
 
 
 class NativePush:
-    def __init__(self, native: Any, width: int) -> None:
-        self.width, self._native, self._push = width, native, native.Push(width)
+    """The compiled push."""
+
+    def __init__(self, width: int) -> None:
+        self.width, self._compiled = width, COMPILED
+        self._push = self._compiled.Push(width)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the compiled side's own memory."""
+        return int(self._push.bytes())
 
     def __reduce__(self) -> Any:
         nodes, residual = self._left()
@@ -115,18 +119,15 @@ class NativePush:
     def absorb(self, other: "NativePush") -> None:
         self._push.absorb(other._push)
 
-    def norm(self) -> float:
-        return float(np.sqrt(self._push.square_norm()))
-
     def largest(self, scale: Array) -> float:
         return float(np.sqrt(self._push.largest(scale)))
 
     def shift(self, rows: LiveRows, nodes: Array, steps: Array) -> None:
         taken = np.ascontiguousarray(nodes, dtype=np.int64), np.ascontiguousarray(steps, dtype=np.float64)
-        self._push.shift(self._native.LiveRows(*rows), *taken)
+        self._push.shift(self._compiled.LiveRows(*rows), *taken)
 
     def run(self, rows: LiveRows, tolerance: float) -> Pushed:
-        n_edges = self._push.run(self._native.LiveRows(*rows), tolerance**2)
+        n_edges = self._push.run(self._compiled.LiveRows(*rows), tolerance**2)
         nodes, residual = self._left()
         moves, moved = np.empty_like(residual), np.empty(len(nodes), dtype=np.uint8)
         self._push.moves(moves)
@@ -134,14 +135,14 @@ class NativePush:
         return Pushed(nodes, residual, moves, moved.astype(bool), n_edges)
 
 
-class PlainPush:
+class PythonPush:
     """The same, readable: the definition of right."""
 
     def __init__(self, width: int) -> None:
         self.width = width
         self.r: dict[int, Array] = {}
         self.moves: dict[int, Array] = {}
-        self.carried: PlainPush | None = None
+        self.carried: PythonPush | None = None
 
     def _touch(self, node: int) -> None:
         if node not in self.r:
@@ -155,15 +156,12 @@ class PlainPush:
             self._touch(node)
             self.r[node] = self.r[node] + row
 
-    def draw_on(self, carried: "PlainPush") -> None:
+    def draw_on(self, carried: "PythonPush") -> None:
         self.carried = carried
 
-    def absorb(self, other: "PlainPush") -> None:
+    def absorb(self, other: "PythonPush") -> None:
         nodes = np.array(list(other.r), dtype=np.int64)
         self.add(nodes, np.array([other.r[node] for node in nodes.tolist()]).reshape(len(nodes), self.width))
-
-    def norm(self) -> float:
-        return float(np.sqrt(sum(float(row @ row) for row in self.r.values())))
 
     def _hand_on(self, rows: LiveRows, k: int, step: Array) -> None:
         columns, weights = rows.row(k)

@@ -23,13 +23,13 @@ def step(
     return out
 
 
-def surest_per_class(w: Array, label: Array, candidates: Array, most: int) -> Array:
-    """The `most` candidates of highest w for each label, as sorted node numbers; ties go to the lower number."""
+def most_certain_per_class(w: Array, label: Array, candidates: Array, n_most: int) -> Array:
+    """The `n_most` candidates of highest w for each label, as sorted node numbers; ties go to the lower number."""
     nodes = np.flatnonzero(candidates)
     order = np.lexsort((nodes, -w[nodes], label[nodes]))
     by_class = label[nodes][order]
     rank = np.arange(len(order)) - np.searchsorted(by_class, by_class)
-    return np.sort(nodes[order[rank < most]])
+    return np.sort(nodes[order[rank < n_most]])
 
 
 def cross_entropy(x: Array, targets: Array) -> tuple[float, Array]:

@@ -1,4 +1,4 @@
-"""The stage on torch tensors: for accelerators, where no kernel of ours runs."""
+"""The backend on torch tensors: for accelerators, where the compiled kernels do not run."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from altopt.arrays import Array
 from altopt.operator.layout import Layout
 
 
-class TorchStage:
+class TorchBackend:
     """Blocks are n x width tensors on `device`; float16 is storage only, sums are float32."""
 
     def __init__(self, layout: Layout, width: int, dtype: Any, device: str) -> None:
@@ -17,13 +17,13 @@ class TorchStage:
         self.dtype = {"float16": torch.float16, "float32": torch.float32, "float64": torch.float64}[
             np.dtype(dtype).name
         ]
-        self.computed = torch.float64 if self.dtype == torch.float64 else torch.float32
+        self.compute_dtype = torch.float64 if self.dtype == torch.float64 else torch.float32
         n = layout.n_nodes
         weights = np.ones(len(layout.indices)) if layout.weights is None else layout.weights
         self._A = torch.sparse_csr_tensor(
             torch.from_numpy(layout.indptr),
             torch.from_numpy(layout.indices.astype(np.int64)),
-            torch.from_numpy(np.asarray(weights)).to(self.computed),
+            torch.from_numpy(np.asarray(weights)).to(self.compute_dtype),
             size=(n, n),
             check_invariants=False,
         ).to(self.device)
@@ -32,32 +32,32 @@ class TorchStage:
         self._order = slice(None) if layout.order is None else layout.order
 
     def _column(self, values: Array) -> torch.Tensor:
-        return torch.from_numpy(np.array(values)).to(self.device, self.computed)[:, None]
+        return torch.from_numpy(np.array(values)).to(self.device, self.compute_dtype)[:, None]
 
     @property
     def description(self) -> str:
         return f"torch {self.device} {str(self.dtype).removeprefix('torch.')}"
 
-    def blank(self) -> torch.Tensor:
+    def empty(self) -> torch.Tensor:
         return torch.zeros((self.layout.n_nodes, self.width), dtype=self.dtype, device=self.device)
 
     def vector(self, values: Array | float) -> torch.Tensor:
         return self._column(self.layout.vector(values))
 
-    def enter(
+    def to_layout(
         self, F: Array, factor: Array | float = 1.0, first: int = 0, out: torch.Tensor | None = None
     ) -> torch.Tensor:
         rows = np.ascontiguousarray(F[self._order, first : first + self.width])
-        block = self.vector(factor) * torch.from_numpy(rows).to(self.device, self.computed) / self._root
+        block = self.vector(factor) * torch.from_numpy(rows).to(self.device, self.compute_dtype) / self._root
         return block.to(self.dtype) if out is None else out.copy_(block)
 
-    def leave(self, G: torch.Tensor, out: Array, first: int = 0) -> Array:
+    def from_layout(self, G: torch.Tensor, out: Array, first: int = 0) -> Array:
         out[self._order, first : first + self.width] = (G * self._root).cpu().numpy()
         return out
 
     def add_rows(self, G: torch.Tensor, nodes: Array, rows: Array) -> None:
         at = torch.from_numpy(self.layout.rows(nodes).astype(np.int64)).to(self.device)
-        added = torch.from_numpy(np.ascontiguousarray(rows)).to(self.device, self.computed)
+        added = torch.from_numpy(np.ascontiguousarray(rows)).to(self.device, self.compute_dtype)
         G[at] += (added / self._root[at]).to(self.dtype)
 
     def step(
@@ -70,10 +70,10 @@ class TorchStage:
         *,
         gain: float = 1.0,
         keep: float = 0.0,
-        carry: float = 0.0,
+        beta: float = 0.0,
         norm: torch.Tensor | None = None,
     ) -> float:
-        wide = X.to(self.computed)
+        wide = X.to(self.compute_dtype)
         inner = (self._A @ wide) * (scale / self._degrees)
         if diagonal is not None:
             inner += diagonal * wide
@@ -83,14 +83,14 @@ class TorchStage:
         inner *= gain
         if keep:
             inner += keep * wide
-        if carry:
-            inner += carry * out.to(self.computed)
+        if beta:
+            inner += beta * out.to(self.compute_dtype)
         out.copy_(inner)
         return total
 
     def dots(self, A: torch.Tensor, B: torch.Tensor, weights: torch.Tensor | None = None) -> Array:
         each = self._degrees if weights is None else weights * self._degrees
-        return np.asarray((A.to(self.computed) * B * each).sum(dim=0).double().cpu().numpy())
+        return np.asarray((A.to(self.compute_dtype) * B * each).sum(dim=0).double().cpu().numpy())
 
     def advance(
         self,
@@ -100,14 +100,13 @@ class TorchStage:
         HD: torch.Tensor,
         alpha: Array,
         scale: torch.Tensor,
-    ) -> tuple[Array, float, float]:
-        steps = torch.from_numpy(alpha).to(self.device, self.computed)
+    ) -> tuple[Array, float]:
+        steps = torch.from_numpy(alpha).to(self.device, self.compute_dtype)
         F += steps * D
         R -= steps * HD
         rz = (R * R * (scale * self._degrees)).sum(dim=0).double().cpu().numpy()
-        square_R, square_F = (float(self.dots(block, block).sum()) for block in (R, F))
-        return np.asarray(rz), square_R, square_F
+        return np.asarray(rz), float(self.dots(R, R).sum())
 
-    def turn(self, D: torch.Tensor, R: torch.Tensor, scale: torch.Tensor, beta: Array) -> None:
-        D *= torch.from_numpy(beta).to(self.device, self.computed)
+    def search_direction(self, D: torch.Tensor, R: torch.Tensor, scale: torch.Tensor, beta: Array) -> None:
+        D *= torch.from_numpy(beta).to(self.device, self.compute_dtype)
         D += scale * R

@@ -90,7 +90,6 @@ void define_push(nb::module_ &m) {
         .def("add", &add)
         .def("run", &run)
         .def("shift", &shift)
-        .def("square_norm", &Push::square_norm)
         .def("largest", [](const Push &p, Vector<double> scale) {
             for (const std::int32_t node : p.nodes())
                 require(size_t(node) < scale.shape(0), "push: a node is not in the graph");

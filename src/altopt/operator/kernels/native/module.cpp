@@ -60,7 +60,7 @@ template <class Array> bool has(const Array &array, size_t rows, size_t columns)
 template <class T>
 double step_on(Vector<std::int64_t> indptr, Vector<std::int32_t> indices, std::optional<Vector<computed<T>>> weights,
                Block<T> X, Out<T> out, Vector<computed<T>> scale, std::optional<Vector<computed<T>>> diagonal,
-               std::optional<Block<T>> rest, double gain, double keep, double carry,
+               std::optional<Block<T>> rest, double gain, double keep, double beta,
                std::optional<Vector<computed<T>>> norm, int n_threads) {
     const size_t n = indptr.shape(0) - 1, width = X.shape(1);
     const bool own = diagonal || keep != 0; // X is added row by row: it must have the matrix's rows
@@ -82,48 +82,48 @@ double step_on(Vector<std::int64_t> indptr, Vector<std::int32_t> indices, std::o
                     data_or_null<T>(rest),
                     C(gain),
                     C(keep),
-                    C(carry),
+                    C(beta),
                     data_or_null<C>(norm)};
     nb::gil_scoped_release release;
     return AT_LEVEL(step(A, s, n_threads));
 }
 
 template <class T, class U>
-void enter_on(Block<U> in, size_t first, size_t width, Out<T> out, std::optional<Vector<std::int32_t>> order,
+void to_layout_on(Block<U> in, size_t first, size_t width, Out<T> out, std::optional<Vector<std::int32_t>> order,
               Vector<computed<T>> scale, int n_threads) {
     const size_t n = in.shape(0);
     require(out.shape(0) == n && out.shape(1) >= width && first + width <= in.shape(1) && scale.shape(0) == n && (!order || order->shape(0) == n),
-            "enter: the shapes do not fit together");
-    const Enter<T, U> e{std::int64_t(n), std::int64_t(width), std::int64_t(out.shape(1)), std::int64_t(in.shape(1)),
+            "to_layout: the shapes do not fit together");
+    const ToLayout<T, U> e{std::int64_t(n), std::int64_t(width), std::int64_t(out.shape(1)), std::int64_t(in.shape(1)),
                         in.data() + first, data<T>(out),
                         data_or_null<std::int32_t>(order), scale.data()};
     nb::gil_scoped_release release;
-    AT_LEVEL(enter(e, n_threads));
+    AT_LEVEL(to_layout(e, n_threads));
 }
 
 template <class T, class U>
-void leave_on(Block<T> in, Out<U> out, size_t first, size_t width, std::optional<Vector<std::int32_t>> order,
+void from_layout_on(Block<T> in, Out<U> out, size_t first, size_t width, std::optional<Vector<std::int32_t>> order,
               Vector<computed<T>> scale, int n_threads) {
     const size_t n = in.shape(0);
     require(out.shape(0) == n && width <= in.shape(1) && first + width <= out.shape(1) && scale.shape(0) == n && (!order || order->shape(0) == n),
-            "leave: the shapes do not fit together");
-    const Leave<T, U> l{std::int64_t(n), std::int64_t(width), std::int64_t(in.shape(1)), std::int64_t(out.shape(1)),
+            "from_layout: the shapes do not fit together");
+    const FromLayout<T, U> l{std::int64_t(n), std::int64_t(width), std::int64_t(in.shape(1)), std::int64_t(out.shape(1)),
                         data<T>(in), out.data() + first,
                         data_or_null<std::int32_t>(order), scale.data()};
     nb::gil_scoped_release release;
-    AT_LEVEL(leave(l, n_threads));
+    AT_LEVEL(from_layout(l, n_threads));
 }
 
 template <class T>
-void soften_on(Block<T> F, std::optional<Out<T>> S, OutVector<double> w, OutVector<std::int32_t> label,
+void softmax_rows_on(Block<T> F, std::optional<Out<T>> S, OutVector<double> w, OutVector<std::int32_t> label,
                double temperature, bool shares, int n_threads) {
     const size_t n = F.shape(0), width = F.shape(1);
     require(w.shape(0) == n && label.shape(0) == n && (!S || has(*S, n, width)) && width > 0,
-            "soften: the shapes do not fit together");
-    const Soften<T> s{std::int64_t(n), std::int64_t(width), F.data(), S ? S->data() : nullptr, w.data(), label.data(),
+            "softmax_rows: the shapes do not fit together");
+    const SoftmaxRows<T> s{std::int64_t(n), std::int64_t(width), F.data(), S ? S->data() : nullptr, w.data(), label.data(),
                       temperature, shares};
     nb::gil_scoped_release release;
-    AT_LEVEL(soften(s, n_threads));
+    AT_LEVEL(softmax_rows(s, n_threads));
 }
 
 template <class T> double cross_entropy_on(Out<T> x, Block<T> targets, int n_threads) {
@@ -135,37 +135,37 @@ template <class T> double cross_entropy_on(Out<T> x, Block<T> targets, int n_thr
     return value;
 }
 
-double regression_on(Block<float> X, Block<float> W, Vector<float> b, Block<float> targets, Out<double> slope_W,
-                     OutVector<double> slope_b, int n_threads) {
+double softmax_regression_on(Block<float> X, Block<float> W, Vector<float> b, Block<float> targets,
+                             Out<double> gradient_W, OutVector<double> gradient_b, int n_threads) {
     const size_t n = X.shape(0), d = X.shape(1), width = W.shape(0);
-    require(W.shape(1) == d && b.shape(0) == width && has(targets, n, width) && has(slope_W, width, d) &&
-                slope_b.shape(0) == width && width > 0,
-            "regression: the shapes do not fit together");
+    require(W.shape(1) == d && b.shape(0) == width && has(targets, n, width) && has(gradient_W, width, d) &&
+                gradient_b.shape(0) == width && width > 0,
+            "softmax_regression: the shapes do not fit together");
     const Regression r{std::int64_t(n), std::int64_t(d), std::int64_t(width), X.data(),      W.data(),
-                       b.data(),        targets.data(),  slope_W.data(),      slope_b.data()};
+                       b.data(),        targets.data(),  gradient_W.data(),   gradient_b.data()};
     nb::gil_scoped_release release;
-    return AT_LEVEL(regression(r, n_threads));
+    return AT_LEVEL(softmax_regression(r, n_threads));
 }
 
 template <class T>
-void advance_on(Out<T> F, Out<T> R, Block<T> D, Block<T> HD, Vector<T> alpha, Vector<T> s, Vector<T> d,
-                OutVector<double> rz, OutVector<double> norms, int n_threads) {
+double advance_on(Out<T> F, Out<T> R, Block<T> D, Block<T> HD, Vector<T> alpha, Vector<T> s, Vector<T> d,
+                  OutVector<double> rz, int n_threads) {
     const size_t n = F.shape(0), width = F.shape(1);
     require(has(R, n, width) && has(D, n, width) && has(HD, n, width) && alpha.shape(0) == width && s.shape(0) == n &&
-                d.shape(0) == n && rz.shape(0) == width && norms.shape(0) == 2,
+                d.shape(0) == n && rz.shape(0) == width,
             "advance: the shapes do not fit together");
     const Advance<T> a{std::int64_t(n), std::int64_t(width), F.data(), R.data(), D.data(), HD.data(), alpha.data(),
-                       s.data(), d.data(), rz.data(), norms.data()};
+                       s.data(), d.data(), rz.data()};
     nb::gil_scoped_release release;
-    AT_LEVEL(advance(a, n_threads));
+    return AT_LEVEL(advance(a, n_threads));
 }
 
-template <class T> void turn_on(Out<T> D, Block<T> R, Vector<T> s, Vector<T> beta, int n_threads) {
+template <class T> void search_direction_on(Out<T> D, Block<T> R, Vector<T> s, Vector<T> beta, int n_threads) {
     const size_t n = D.shape(0), width = D.shape(1);
-    require(has(R, n, width) && s.shape(0) == n && beta.shape(0) == width, "turn: the shapes do not fit together");
-    const Turn<T> t{std::int64_t(n), std::int64_t(width), D.data(), R.data(), s.data(), beta.data()};
+    require(has(R, n, width) && s.shape(0) == n && beta.shape(0) == width, "search_direction: the shapes do not fit together");
+    const SearchDirection<T> t{std::int64_t(n), std::int64_t(width), D.data(), R.data(), s.data(), beta.data()};
     nb::gil_scoped_release release;
-    AT_LEVEL(turn(t, n_threads));
+    AT_LEVEL(search_direction(t, n_threads));
 }
 
 template <class T> void dots_on(Block<T> A, Block<T> B, Vector<computed<T>> weights, OutVector<double> out, int n_threads) {
@@ -176,18 +176,18 @@ template <class T> void dots_on(Block<T> A, Block<T> B, Vector<computed<T>> weig
     AT_LEVEL(dots(d, n_threads));
 }
 
-std::int64_t surest_on(Vector<double> w, Vector<std::int32_t> label, Vector<bool> candidate, std::int64_t n_classes,
-                       std::int64_t most, OutVector<std::int64_t> out) {
+std::int64_t most_certain_on(Vector<double> w, Vector<std::int32_t> label, Vector<bool> candidate,
+                             std::int64_t n_classes, std::int64_t n_most, OutVector<std::int64_t> out) {
     const size_t n = w.shape(0);
-    require(label.shape(0) == n && candidate.shape(0) == n, "surest: the shapes do not fit together");
+    require(label.shape(0) == n && candidate.shape(0) == n, "most_certain: the shapes do not fit together");
     for (size_t i = 0; i < n; ++i)
-        require(label.data()[i] >= 0 && label.data()[i] < n_classes, "surest: a label is not a class");
+        require(label.data()[i] >= 0 && label.data()[i] < n_classes, "most_certain: a label is not a class");
     nb::gil_scoped_release release;
-    const auto found =
-        surest_per_class(w.data(), label.data(), candidate.data(), std::int64_t(n), n_classes, most);
-    require(found.size() <= out.shape(0), "surest: out is too short");
-    std::copy(found.begin(), found.end(), out.data());
-    return std::int64_t(found.size());
+    const auto chosen =
+        most_certain_per_class(w.data(), label.data(), candidate.data(), std::int64_t(n), n_classes, n_most);
+    require(chosen.size() <= out.shape(0), "most_certain: out is too short");
+    std::copy(chosen.begin(), chosen.end(), out.data());
+    return std::int64_t(chosen.size());
 }
 
 void order_on(Vector<std::int64_t> indptr, Vector<std::int32_t> indices, int n_levels, int n_sweeps,
@@ -220,23 +220,23 @@ template <class T> void define_step(nb::module_ &m) {
     m.def("dots", &dots_on<T>);
     m.def("step", &step_on<T>, nb::arg("indptr"), nb::arg("indices"), nb::arg("weights").none(), nb::arg("X"),
           nb::arg("out"), nb::arg("scale"), nb::arg("diagonal").none(), nb::arg("rest").none(), nb::arg("gain"),
-          nb::arg("keep"), nb::arg("carry"), nb::arg("norm").none(), nb::arg("n_threads"));
-    m.def("enter", &enter_on<T, float>, nb::arg("block"), nb::arg("first"), nb::arg("width"), nb::arg("out"),
+          nb::arg("keep"), nb::arg("beta"), nb::arg("norm").none(), nb::arg("n_threads"));
+    m.def("to_layout", &to_layout_on<T, float>, nb::arg("block"), nb::arg("first"), nb::arg("width"), nb::arg("out"),
           nb::arg("order").none(), nb::arg("scale"), nb::arg("n_threads"));
-    m.def("enter", &enter_on<T, double>, nb::arg("block"), nb::arg("first"), nb::arg("width"), nb::arg("out"),
+    m.def("to_layout", &to_layout_on<T, double>, nb::arg("block"), nb::arg("first"), nb::arg("width"), nb::arg("out"),
           nb::arg("order").none(), nb::arg("scale"), nb::arg("n_threads"));
-    m.def("leave", &leave_on<T, float>, nb::arg("block"), nb::arg("out"), nb::arg("first"), nb::arg("width"),
+    m.def("from_layout", &from_layout_on<T, float>, nb::arg("block"), nb::arg("out"), nb::arg("first"), nb::arg("width"),
           nb::arg("order").none(), nb::arg("scale"), nb::arg("n_threads"));
-    m.def("leave", &leave_on<T, double>, nb::arg("block"), nb::arg("out"), nb::arg("first"), nb::arg("width"),
+    m.def("from_layout", &from_layout_on<T, double>, nb::arg("block"), nb::arg("out"), nb::arg("first"), nb::arg("width"),
           nb::arg("order").none(), nb::arg("scale"), nb::arg("n_threads"));
 }
 
 template <class T> void define_rows(nb::module_ &m) {
-    m.def("soften", &soften_on<T>, nb::arg("F"), nb::arg("S").none(), nb::arg("w"), nb::arg("label"),
+    m.def("softmax_rows", &softmax_rows_on<T>, nb::arg("F"), nb::arg("S").none(), nb::arg("w"), nb::arg("label"),
           nb::arg("temperature"), nb::arg("shares"), nb::arg("n_threads"));
     m.def("cross_entropy", &cross_entropy_on<T>);
     m.def("advance", &advance_on<T>);
-    m.def("turn", &turn_on<T>);
+    m.def("search_direction", &search_direction_on<T>);
 }
 
 } // namespace
@@ -249,13 +249,13 @@ NB_MODULE(_native, m) {
     define_rows<double>(m);
     define_dropout(m);
     define_push(m);
-    m.def("regression", &regression_on);
-    m.def("surest_per_class", &surest_on);
+    m.def("softmax_regression", &softmax_regression_on);
+    m.def("most_certain_per_class", &most_certain_on);
     m.def("community_order", &order_on);
     m.def("renumber", &renumber_on, nb::arg("indptr"), nb::arg("indices"), nb::arg("weights").none(), nb::arg("order"),
           nb::arg("place"), nb::arg("out_indptr"), nb::arg("out_indices"), nb::arg("out_weights").none());
     // glibc keeps what was freed, in each thread's arena; Linux counts it as in use
-    m.def("give_back", [] {
+    m.def("release_free_memory", [] {
 #ifdef __GLIBC__
         malloc_trim(0);
 #endif

@@ -155,13 +155,13 @@ class Clusters {
 inline void renumber(const std::int64_t *indptr, const std::int32_t *indices, const double *weights,
                      const std::int32_t *order, const std::int32_t *place, std::int64_t n, const std::int64_t *out_indptr,
                      std::int32_t *out_indices, double *out_weights) {
-    constexpr std::int64_t AHEAD = 32;
+    constexpr std::int64_t PREFETCH_DISTANCE = 32;
     std::vector<std::int64_t> next(out_indptr, out_indptr + n);
     for (std::int64_t k = 0; k < n; ++k) {
         const std::int64_t begin = indptr[order[k]], end = indptr[order[k] + 1];
         for (std::int64_t e = begin; e < end; ++e) {
-            if (e + AHEAD < end)
-                __builtin_prefetch(&place[indices[e + AHEAD]]);
+            if (e + PREFETCH_DISTANCE < end)
+                __builtin_prefetch(&place[indices[e + PREFETCH_DISTANCE]]);
             const std::int64_t to = next[place[indices[e]]]++;
             out_indices[to] = std::int32_t(k);
             if (weights)

@@ -57,22 +57,15 @@ class Push {
         hand_on(A, k, step, [](std::int64_t) {});
     }
 
-    double square_norm() const {
-        double total = 0;
-        for (double v : norm_)
-            total += v;
-        return total;
-    }
-
     // what an earlier push left on a node is taken over when this one comes to it
     void draw_on(Push *carried) { carried_ = carried; }
 
     // the largest ||r_k||^2 / d_k, which bounds the error of every row of F
     double largest(const double *scale) const {
-        double found = 0;
+        double norm = 0;
         for (std::int64_t s = 0; s < size(); ++s)
-            found = std::max(found, key(scale, s));
-        return found;
+            norm = std::max(norm, key(scale, s));
+        return norm;
     }
 
     // F_k += r_k / H_kk wherever ||r_k||^2 / d_k is above a level, which falls by four to `lowest`; edges walked along

@@ -1,4 +1,4 @@
-// Four rows of X are multiplied by W, turned into slopes and multiplied back while they are in the nearest cache.
+// Four rows of X are multiplied by W, turned into gradients and multiplied back while they are in the nearest cache.
 #include "regression.hpp"
 
 #include <type_traits>
@@ -17,7 +17,7 @@ constexpr int LANES = 8, MOST = 2;
 constexpr int LANES = 4, MOST = 2;
 #endif
 constexpr std::int64_t STRIPS = 8;   // at most: sums are added up strip by strip, whoever computed them
-constexpr std::int64_t SHORT = 1024; // rows whose slopes are summed in single precision
+constexpr std::int64_t SHORT = 1024; // rows whose gradients are summed in single precision
 
 using Lanes = float __attribute__((vector_size(4 * LANES)));
 
@@ -61,13 +61,13 @@ inline void forward(const float *const *x, const float *W, std::int64_t d, float
         }
 }
 
-// what ROWS rows add to the slopes of CLASSES classes' weights
+// what ROWS rows add to the gradients of CLASSES classes' weights
 template <int CLASSES>
-inline void backward(const float *const *x, const float *slopes, std::int64_t stride, float *G, std::int64_t d) {
+inline void backward(const float *const *x, const float *gradients, std::int64_t stride, float *G, std::int64_t d) {
     float s[ROWS][CLASSES];
     for (int r = 0; r < ROWS; ++r)
         for (int k = 0; k < CLASSES; ++k)
-            s[r][k] = slopes[r * stride + k];
+            s[r][k] = gradients[r * stride + k];
     std::int64_t j = 0;
     for (; j + LANES <= d; j += LANES) {
         Lanes g[CLASSES];
@@ -112,7 +112,7 @@ void work(const Regression &m, std::int64_t from, std::int64_t to, Strip &out) {
         const std::int64_t end = std::min(to, start + SHORT);
         for (std::int64_t i = start; i < end; i += ROWS) {
             const float *x[ROWS];
-            for (int r = 0; r < ROWS; ++r) { // past the end the last row comes again, with targets and slope zero
+            for (int r = 0; r < ROWS; ++r) { // past the end the last row comes again, with targets and gradient zero
                 x[r] = m.X + std::min(i + r, end - 1) * d;
                 std::copy(m.b, m.b + c, logits.data() + r * c);
             }
@@ -144,14 +144,14 @@ double run(const Regression &m, int n_threads) {
     for (std::int64_t k = 0; k < n_strips; ++k)
         work(m, m.n_rows * k / n_strips, m.n_rows * (k + 1) / n_strips, strips[k]);
     double value = 0;
-    std::fill(m.slope_W, m.slope_W + m.width * m.n_columns, 0.0);
-    std::fill(m.slope_b, m.slope_b + m.width, 0.0);
+    std::fill(m.gradient_W, m.gradient_W + m.width * m.n_columns, 0.0);
+    std::fill(m.gradient_b, m.gradient_b + m.width, 0.0);
     for (const Strip &strip : strips) {
         value += strip.value;
         for (std::int64_t j = 0; j < m.width * m.n_columns; ++j)
-            m.slope_W[j] += strip.W[j];
+            m.gradient_W[j] += strip.W[j];
         for (std::int64_t k = 0; k < m.width; ++k)
-            m.slope_b[k] += strip.b[k];
+            m.gradient_b[k] += strip.b[k];
     }
     return value;
 }
@@ -159,5 +159,5 @@ double run(const Regression &m, int n_threads) {
 } // namespace
 
 namespace LEVEL {
-double regression(const Regression &m, int n_threads) { return run(m, n_threads); }
+double softmax_regression(const Regression &m, int n_threads) { return run(m, n_threads); }
 } // namespace LEVEL

@@ -1,4 +1,4 @@
-// Softmax regression: the loss over all rows and its slope in W and b, each row of X read once.
+// Softmax regression: the loss over all rows and its gradient in W and b, each row of X read once.
 #pragma once
 #include <cstdint>
 
@@ -8,13 +8,13 @@ struct Regression {
     const float *W;       // width x n_columns: a class's weights side by side
     const float *b;       // width
     const float *targets; // n_rows x width
-    double *slope_W;      // width x n_columns
-    double *slope_b;      // width
+    double *gradient_W;   // width x n_columns
+    double *gradient_b;   // width
 };
 
 #define DECLARE_REGRESSION_LEVEL(level)                                                                          \
     namespace level {                                                                                            \
-    double regression(const Regression &, int n_threads);                                                        \
+    double softmax_regression(const Regression &, int n_threads);                                                        \
     }
 
 DECLARE_REGRESSION_LEVEL(plain)

@@ -32,7 +32,7 @@ void summed(std::int64_t n_rows, std::int64_t sums, int n_threads, double *out, 
             out[k] += parts[chunk * sums + k];
 }
 
-template <class T, class U> void enter_rows(const Enter<T, U> &e, int n_threads) {
+template <class T, class U> void to_layout_rows(const ToLayout<T, U> &e, int n_threads) {
     using C = computed<T>;
     in_chunks(e.n_rows, n_threads, [&](std::int64_t, std::int64_t from, std::int64_t to) {
         for (std::int64_t k = from; k < to; ++k) {
@@ -53,7 +53,7 @@ template <class T, class U> void enter_rows(const Enter<T, U> &e, int n_threads)
     });
 }
 
-template <class T, class U> void leave_rows(const Leave<T, U> &l, int n_threads) {
+template <class T, class U> void from_layout_rows(const FromLayout<T, U> &l, int n_threads) {
     using C = computed<T>;
     in_chunks(l.n_rows, n_threads, [&](std::int64_t, std::int64_t from, std::int64_t to) {
         for (std::int64_t k = from; k < to; ++k) {
@@ -72,7 +72,7 @@ template <class T, class U> void leave_rows(const Leave<T, U> &l, int n_threads)
     });
 }
 
-template <class T> void soften_rows(const Soften<T> &s, int n_threads) {
+template <class T> void softmax_each(const SoftmaxRows<T> &s, int n_threads) {
     const double log_c = std::log(double(s.width));
     in_chunks(s.n_rows, n_threads, [&](std::int64_t, std::int64_t from, std::int64_t to) {
         std::vector<T> x(s.width), e(s.width);
@@ -123,40 +123,35 @@ template <class T> void cross_entropy_rows(const CrossEntropy<T> &c, int n_threa
     });
 }
 
-template <class T> void advance_rows(const Advance<T> &a, int n_threads) {
-    std::vector<double> sums(a.width + 2);
-    summed(a.n_rows, a.width + 2, n_threads, sums.data(), [&](double *part, std::int64_t from, std::int64_t to) {
+template <class T> double advance_rows(const Advance<T> &a, int n_threads) {
+    std::vector<double> sums(a.width + 1);
+    summed(a.n_rows, a.width + 1, n_threads, sums.data(), [&](double *part, std::int64_t from, std::int64_t to) {
         std::vector<double> rz(a.width, 0.0);
-        double rr = 0, ff = 0;
+        double rr = 0;
         for (std::int64_t i = from; i < to; ++i) {
             T *__restrict F = a.F + i * a.width, *__restrict R = a.R + i * a.width;
             const T *__restrict D = a.D + i * a.width, *__restrict HD = a.HD + i * a.width;
-            T r2 = 0, f2 = 0;
+            T r2 = 0;
             for (std::int64_t k = 0; k < a.width; ++k) {
                 F[k] += a.alpha[k] * D[k];
                 R[k] -= a.alpha[k] * HD[k];
             }
-#pragma omp simd reduction(+ : r2, f2)
-            for (std::int64_t k = 0; k < a.width; ++k) {
+#pragma omp simd reduction(+ : r2)
+            for (std::int64_t k = 0; k < a.width; ++k)
                 r2 += R[k] * R[k];
-                f2 += F[k] * F[k];
-            }
             const T s = a.s[i];
             for (std::int64_t k = 0; k < a.width; ++k)
                 rz[k] += double(s * R[k] * R[k]);
             rr += double(a.d[i]) * double(r2);
-            ff += double(a.d[i]) * double(f2);
         }
         std::copy(rz.begin(), rz.end(), part);
         part[a.width] = rr;
-        part[a.width + 1] = ff;
     });
     std::copy(sums.begin(), sums.begin() + a.width, a.rz);
-    a.norms[0] = sums[a.width];
-    a.norms[1] = sums[a.width + 1];
+    return sums[a.width];
 }
 
-template <class T> void turn_rows(const Turn<T> &t, int n_threads) {
+template <class T> void search_direction_rows(const SearchDirection<T> &t, int n_threads) {
     in_chunks(t.n_rows, n_threads, [&](std::int64_t, std::int64_t from, std::int64_t to) {
         for (std::int64_t i = from; i < to; ++i) {
             T *__restrict D = t.D + i * t.width;
@@ -190,13 +185,13 @@ template <class T> void dots_rows(const Dots<T> &d, int n_threads) {
 
 namespace LEVEL {
 #define DEFINE_MOVES(T, U)                                                                                       \
-    void enter(const Enter<T, U> &e, int n_threads) { enter_rows(e, n_threads); }                                \
-    void leave(const Leave<T, U> &l, int n_threads) { leave_rows(l, n_threads); }
+    void to_layout(const ToLayout<T, U> &e, int n_threads) { to_layout_rows(e, n_threads); }                                \
+    void from_layout(const FromLayout<T, U> &l, int n_threads) { from_layout_rows(l, n_threads); }
 #define DEFINE_ROWS(T)                                                                                           \
-    void soften(const Soften<T> &s, int n_threads) { soften_rows(s, n_threads); }                                \
+    void softmax_rows(const SoftmaxRows<T> &s, int n_threads) { softmax_each(s, n_threads); }                                \
     void cross_entropy(const CrossEntropy<T> &c, int n_threads) { cross_entropy_rows(c, n_threads); }            \
-    void advance(const Advance<T> &a, int n_threads) { advance_rows(a, n_threads); }                             \
-    void turn(const Turn<T> &t, int n_threads) { turn_rows(t, n_threads); }
+    double advance(const Advance<T> &a, int n_threads) { return advance_rows(a, n_threads); }                    \
+    void search_direction(const SearchDirection<T> &t, int n_threads) { search_direction_rows(t, n_threads); }
 #define DEFINE_DOTS(T)                                                                                           \
     void dots(const Dots<T> &d, int n_threads) { dots_rows(d, n_threads); }
 FOR_LAID_OUT(DEFINE_MOVES)

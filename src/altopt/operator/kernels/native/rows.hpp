@@ -1,4 +1,4 @@
-// What is done to every row of a block once: laying it out, softening it, and the fused pieces of conjugate gradients.
+// One pass over the rows of a block: to and from the layout, softmax with certainty, the fused pieces of conjugate gradients.
 #pragma once
 #include <cstdint>
 
@@ -6,7 +6,7 @@
 
 // to the layout: out_k = scale_k * in_{order_k}, padded with zeros to `padded` columns; order may be null.
 // `in` has rows of `stride` numbers, of which `width` are taken
-template <class T, class U> struct Enter {
+template <class T, class U> struct ToLayout {
     std::int64_t n_rows, width, padded, stride;
     const U *in;
     T *out;
@@ -15,7 +15,7 @@ template <class T, class U> struct Enter {
 };
 
 // and back: out_{order_k} = scale_k * in_k, without the padding
-template <class T, class U> struct Leave {
+template <class T, class U> struct FromLayout {
     std::int64_t n_rows, width, padded, stride;
     const T *in;
     U *out;
@@ -25,7 +25,7 @@ template <class T, class U> struct Leave {
 
 // S = softmax(F / temperature) row by row, F first divided by its row sum where `shares`; its certainty
 // w = 1 - H(S) / log c and the column of its largest entry; S may be null
-template <class T> struct Soften {
+template <class T> struct SoftmaxRows {
     std::int64_t n_rows, width;
     const T *F;
     T *S;
@@ -36,7 +36,7 @@ template <class T> struct Soften {
 };
 
 // sum_i sum_k T_ik (log sum_l e^{x_il} - x_ik), the cross entropy of soft targets T that need not sum to one; x is
-// overwritten with its slope, sum(T_i) softmax(x_i) - T_i
+// overwritten with its gradient, sum(T_i) softmax(x_i) - T_i
 template <class T> struct CrossEntropy {
     std::int64_t n_rows, width;
     T *x;
@@ -44,7 +44,7 @@ template <class T> struct CrossEntropy {
     double *value;
 };
 
-// F += alpha D, R -= alpha HD, column by column; then per column the sums of s R^2, and over all of d R^2 and d F^2
+// F += alpha D, R -= alpha HD, column by column; then the sum of s R^2 of each column; the sum of d R^2 over all is returned
 template <class T> struct Advance {
     std::int64_t n_rows, width;
     T *F, *R;
@@ -52,11 +52,10 @@ template <class T> struct Advance {
     const T *alpha;
     const T *s, *d;
     double *rz; // one for each column
-    double *norms; // two
 };
 
 // D = s R + beta D
-template <class T> struct Turn {
+template <class T> struct SearchDirection {
     std::int64_t n_rows, width;
     T *D;
     const T *R;
@@ -77,13 +76,13 @@ template <class T> struct Dots {
         declare(double, double)
 
 #define DECLARE_MOVES(T, U)                                                                                      \
-    void enter(const Enter<T, U> &, int n_threads);                                                              \
-    void leave(const Leave<T, U> &, int n_threads);
+    void to_layout(const ToLayout<T, U> &, int n_threads);                                                              \
+    void from_layout(const FromLayout<T, U> &, int n_threads);
 #define DECLARE_ROWS(T)                                                                                          \
-    void soften(const Soften<T> &, int n_threads);                                                               \
+    void softmax_rows(const SoftmaxRows<T> &, int n_threads);                                                               \
     void cross_entropy(const CrossEntropy<T> &, int n_threads);                                                  \
-    void advance(const Advance<T> &, int n_threads);                                                             \
-    void turn(const Turn<T> &, int n_threads);
+    double advance(const Advance<T> &, int n_threads);                                                           \
+    void search_direction(const SearchDirection<T> &, int n_threads);
 #define DECLARE_DOTS(T) void dots(const Dots<T> &, int n_threads);
 #define DECLARE_ROWS_LEVEL(level)                                                                                \
     namespace level {                                                                                            \

@@ -1,4 +1,4 @@
-// e^x in plain arithmetic, and a row's cross entropy with its slope.
+// e^x in plain arithmetic, and a row's cross entropy with its gradient.
 // Compiled once for each instruction set: what is not static here could be linked from a set the machine lacks.
 #pragma once
 #include <algorithm>
@@ -26,7 +26,7 @@ static inline float exp_below(float x) {
 }
 static inline double exp_below(double x) { return std::exp(x); }
 
-// sum_k t_k (log sum_l e^x_l - x_k); x becomes its slope, sum(t) softmax(x) - t
+// sum_k t_k (log sum_l e^x_l - x_k); x becomes its gradient, sum(t) softmax(x) - t
 template <class T> static inline double cross_entropy_row(T *__restrict x, const T *__restrict t, std::int64_t width) {
     T top = x[0];
     for (std::int64_t k = 1; k < width; ++k)

@@ -6,12 +6,12 @@
 
 namespace {
 
-constexpr std::int64_t AHEAD = 64;         // edges between asking for a row and using it
-constexpr std::int64_t ENTRIES = 8192;     // edges and rows a thread takes at a time, about
-constexpr std::int64_t LARGE = 1 << 22;    // bytes of a result that would push its own input out of the caches
+constexpr std::int64_t PREFETCH_DISTANCE = 64;         // edges between asking for a row and using it
+constexpr std::int64_t CHUNK_ENTRIES = 8192;           // edges and rows a thread takes at a time, about
+constexpr std::int64_t STREAM_MIN_BYTES = 1 << 22;     // bytes of a result that would push its own input out of the caches
 
 // columns that fit in registers; wider rows are worked on panel by panel
-template <class T> constexpr std::int64_t PANEL = sizeof(T) == 8 ? 32 : 64;
+template <class T> constexpr std::int64_t PANEL_COLUMNS = sizeof(T) == 8 ? 32 : 64;
 
 template <class T, int BLOCKS> struct Sums {
     static constexpr std::int64_t whole = BLOCKS * 8;
@@ -66,7 +66,7 @@ double panel(const Csr<T> &A, const Step<T> &s, std::int64_t first, std::int64_t
     for (std::int64_t i = from; i < to; ++i) {
         Row row;
         for (std::int64_t e = A.indptr[i]; e < A.indptr[i + 1]; ++e) {
-            const T *soon = s.X + std::int64_t(A.indices[std::min(e + AHEAD, last_edge)]) * stride + first;
+            const T *soon = s.X + std::int64_t(A.indices[std::min(e + PREFETCH_DISTANCE, last_edge)]) * stride + first;
             for (std::int64_t byte = 0; byte < Row::whole * std::int64_t(sizeof(T)); byte += 64)
                 __builtin_prefetch(reinterpret_cast<const char *>(soon) + byte, 0, 2); // the innermost cache is too small
             const T *neighbour = at(s.X, std::int64_t(A.indices[e]) * stride + first, last_of_X);
@@ -87,8 +87,8 @@ double panel(const Csr<T> &A, const Step<T> &s, std::int64_t first, std::int64_t
             row.times(s.gain);
         if (s.keep != 0)
             row.add(s.keep, at(s.X, place, last_of_X));
-        if (s.carry != 0)
-            row.add(s.carry, at(s.out, place, last_of_out));
+        if (s.beta != 0)
+            row.add(s.beta, at(s.out, place, last_of_out));
         T *out = s.out + place;
         if (stream) {
             for (int b = 0; b < BLOCKS; ++b)
@@ -135,8 +135,8 @@ template <class T> Panel<T> panel_for(bool weighted, std::int64_t columns, std::
 std::vector<std::int64_t> chunks_of(const std::int64_t *indptr, std::int64_t n_rows) {
     std::vector<std::int64_t> bounds{0};
     while (bounds.back() < n_rows) {
-        const std::int64_t from = bounds.back(), target = indptr[from] + from + ENTRIES;
-        std::int64_t low = from + 1, high = std::min(n_rows, from + ENTRIES);
+        const std::int64_t from = bounds.back(), target = indptr[from] + from + CHUNK_ENTRIES;
+        std::int64_t low = from + 1, high = std::min(n_rows, from + CHUNK_ENTRIES);
         while (low < high) { // the first row whose end passes the target
             const std::int64_t middle = (low + high) / 2;
             if (indptr[middle] + middle < target)
@@ -152,12 +152,12 @@ std::vector<std::int64_t> chunks_of(const std::int64_t *indptr, std::int64_t n_r
 template <class T> double run(const Csr<T> &A, const Step<T> &s, int n_threads) {
     const auto bounds = chunks_of(A.indptr, A.n_rows);
     const std::int64_t n_chunks = std::int64_t(bounds.size()) - 1;
-    const std::int64_t n_panels = (s.width + PANEL<T> - 1) / PANEL<T>;
+    const std::int64_t n_panels = (s.width + PANEL_COLUMNS<T> - 1) / PANEL_COLUMNS<T>;
     // panels of even width, in whole blocks of eight
     const std::int64_t even = (s.width + n_panels * 8 - 1) / (n_panels * 8) * 8;
     // a result that carries its old self along is in the caches anyway
-    const bool stream = s.width % 8 == 0 && s.carry == 0 && reinterpret_cast<std::uintptr_t>(s.out) % 16 == 0 &&
-                        A.n_rows * s.width * std::int64_t(sizeof(T)) > LARGE;
+    const bool stream = s.width % 8 == 0 && s.beta == 0 && reinterpret_cast<std::uintptr_t>(s.out) % 16 == 0 &&
+                        A.n_rows * s.width * std::int64_t(sizeof(T)) > STREAM_MIN_BYTES;
     std::vector<double> totals(n_chunks, 0.0); // added up in order: the same bits on any number of threads
 #pragma omp parallel for schedule(dynamic) num_threads(n_threads) if (n_threads > 1)
     for (std::int64_t chunk = 0; chunk < n_chunks; ++chunk)

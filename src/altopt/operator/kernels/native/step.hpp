@@ -13,7 +13,7 @@ template <class T> struct Csr {
 };
 
 // inner_i = scale_i * sum_j a_ij X_j + diagonal_i * X_i + rest_i
-// out_i   = gain * inner_i + keep * X_i + carry * out_i
+// out_i   = gain * inner_i + keep * X_i + beta * out_i
 // diagonal and rest may be null: then they are zero
 template <class T> struct Step {
     const T *X;
@@ -22,7 +22,7 @@ template <class T> struct Step {
     const computed<T> *scale;
     const computed<T> *diagonal;
     const T *rest;
-    computed<T> gain, keep, carry;
+    computed<T> gain, keep, beta;
     const computed<T> *norm; // the sum over i of norm_i ||inner_i||^2 is returned; null: 0
 };
 
