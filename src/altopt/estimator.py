@@ -17,14 +17,13 @@ from altopt.fitted import new_nodes
 from altopt.fitted.answers import Answers
 from altopt.graph import Graph
 from altopt.graph.knn import Neighbours
+from altopt.graph.settings import check_settings, seed_of
 from altopt.graph.validation import (
     UNKNOWN,
-    check_settings,
     read_validation,
     read_X,
     read_y,
     require_finite,
-    seed_of,
 )
 from altopt.inputs import EAGER, Inputs, NewNodes, as_inputs
 from altopt.io import store
@@ -197,7 +196,7 @@ class AltOpt(Answers, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         on_round : called after each round with rounds done, rounds planned and the round's record.
         checkpoint : a folder to store the state in after each round; with `resume` the fit goes on from there.
         """
-        check_settings(self)
+        check_settings(self.get_params(deep=False))
         _check_feature_names(self, X, reset=True)
         X, row_ids = read_X(X)
         X = self._check_X(X, reset=True)

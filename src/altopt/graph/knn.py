@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from altopt.errors import InputError
 from altopt.graph import Graph
+from altopt.graph.settings import check_setting
 
 Ends = tuple[NDArray[np.int64], NDArray[np.int64]]
 
@@ -25,9 +25,7 @@ class Neighbours:
     metric: str | None = None
 
     def __post_init__(self) -> None:
-        whole = isinstance(self.n_neighbors, int | np.integer) and not isinstance(self.n_neighbors, bool)
-        if not whole or self.n_neighbors < 1:
-            raise InputError(f"n_neighbors must be a whole number from 1 on; got {self.n_neighbors!r}.")
+        check_setting("n_neighbors", self.n_neighbors)
 
     def graph(self) -> Graph:
         """An edge of weight 1 wherever one of two rows is among the nearest of the other."""

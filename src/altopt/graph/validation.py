@@ -233,27 +233,3 @@ def read_validation(
             f"validation holds the label {labels[unknown].tolist()[0]!r}, which is not among the classes."
         )
     return positions, np.searchsorted(classes, labels)
-
-
-def check_settings(model: Any) -> None:
-    """Refuse numbers that AltOpt cannot work with."""
-    for name, least in (("feature_weight", 0.0), ("label_weight", 0.0), ("min_confidence", 0.0)):
-        value = getattr(model, name)
-        if value is not None and not value >= least:
-            raise InputError(f"{name} must be {least:g} or more, but is {value!r}.")
-    if not model.temperature > 0:
-        raise InputError(f"temperature must be above 0, but is {model.temperature!r}.")
-    if model.restart is not None and not 0 < model.restart <= 1:
-        raise InputError(f"restart must lie in (0, 1], but is {model.restart!r}; 1 means no diffusion.")
-    whole = isinstance(model.n_rounds, (int, np.integer)) and model.n_rounds >= 0
-    if model.n_rounds != "full" and not whole:
-        raise InputError(f"n_rounds must be a whole number from 0 on or 'full', but is {model.n_rounds!r}.")
-
-
-def seed_of(random_state: Any) -> int:
-    """One number from all that scikit-learn takes for a random_state."""
-    if random_state is None:
-        return int(np.random.SeedSequence().generate_state(1)[0])
-    if isinstance(random_state, np.random.RandomState):
-        return int(random_state.randint(2**31))
-    return int(random_state)
