@@ -55,7 +55,8 @@ def test_the_results_page_is_what_the_records_say():
 
 
 def test_the_performance_page_is_what_the_records_say():
-    from altopt_lab.bench.page import page, read_records
+    from altopt_lab.bench.page import page
+    from altopt_lab.records import read_records
 
     records = read_records(ROOT / "results" / "bench.jsonl")
     assert (ROOT / "docs" / "performance.md").read_text() == page(records)

@@ -42,6 +42,13 @@ def is_json(line: bytes) -> bool:
     return True
 
 
+def append_record(path: Path, record: Record) -> None:
+    """One whole line at the end of a file that no other process writes to; folders are made as needed."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(record, allow_nan=False) + "\n")
+
+
 class Records:
     """A file of records open for work: what is there, adding to it, and claiming what nobody else is doing.
 

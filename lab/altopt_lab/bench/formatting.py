@@ -1,9 +1,11 @@
-"""Reports in words: aligned text for a terminal, Markdown for the page."""
+"""Figures of a benchmark as text: units and digits of each column, headings, the report for a terminal."""
 
 from collections.abc import Iterable
 from typing import Any
 
-from altopt_lab.bench.targets import Verdict
+from altopt_lab.bench.targets import Target
+from altopt_lab.table import Table, aligned
+from altopt_lab.verdict import Verdict
 
 HEADINGS = {
     "who": "who",
@@ -35,11 +37,11 @@ HEADINGS = {
     "changed": "changed",
     "memory_mb": "memory, MB",
 }
-LEFT = ("who", "note")
+LEFT_ALIGNED = ("who", "note")
 
 
 def cell(column: str, value: Any) -> str:
-    """One cell, as people read it."""
+    """One cell with the digits and the unit of its column."""
     if value is None or value == "":
         return "" if column == "note" else "-"
     if column in ("best", "median", "p99", "cpu", "many", "seconds"):
@@ -63,44 +65,28 @@ def duration(seconds: float) -> str:
     return f"{seconds * scale:#.3g}".removesuffix(".") + f" {unit}"
 
 
-def as_text(record: dict[str, Any], verdicts: Iterable[Verdict]) -> str:
-    """A report for the terminal."""
+def as_text(record: dict[str, Any], verdicts: Iterable[tuple[Target, Verdict]]) -> str:
+    """A record for the terminal."""
     lines = [f"{record['bench']}, size {record['size']}: {record['facts']}"]
-    for table in record["tables"]:
-        lines += ["", table["title"], *aligned(table)]
+    for table in map(formatted, record["tables"]):
+        lines += ["", table.title, aligned(table)]
     lines.append("")
     if record["not_installed"]:
         lines.append(f"not installed: {', '.join(record['not_installed'])}")
     lines += record["notes"]
     lines += [
-        f"goal: {verdict.target.words} {verdict.target.asks()}: {verdict.value_in_words()}, {verdict.outcome()}"
-        for verdict in verdicts
+        f"target: {target.claim} {target.bound_text()}: {verdict.evidence}, {verdict.outcome}"
+        for target, verdict in verdicts
     ]
     return "\n".join(lines) + "\n"
 
 
-def aligned(table: dict[str, Any]) -> list[str]:
-    columns = table["columns"]
-    grid = [[HEADINGS[column] for column in columns]]
-    grid += [[cell(column, row.get(column)) for column in columns] for row in table["rows"]]
-    widths = [max(len(line[k]) for line in grid) for k in range(len(columns))]
-    lines = [
-        "  ".join(
-            text.ljust(width) if column in LEFT else text.rjust(width)
-            for column, text, width in zip(columns, line, widths)
-        ).rstrip()
-        for line in grid
+def formatted(recorded: dict[str, Any]) -> Table:
+    """A recorded table of figures as one of text."""
+    columns = recorded["columns"]
+    rows = [
+        tuple(cell(column, row.get(column)).replace("|", "/") for column in columns)
+        for row in recorded["rows"]
     ]
-    return [lines[0], "-" * (sum(widths) + 2 * len(widths) - 2), *lines[1:]]
-
-
-def as_markdown(table: dict[str, Any]) -> str:
-    columns = table["columns"]
-    lines = [
-        f"| {' | '.join(HEADINGS[column] for column in columns)} |",
-        f"|{'|'.join('---' if column in LEFT else '--:' for column in columns)}|",
-    ]
-    for row in table["rows"]:
-        cells = (cell(column, row.get(column)).replace("|", "/") for column in columns)
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines) + "\n"
+    right = tuple(k for k, column in enumerate(columns) if column not in LEFT_ALIGNED)
+    return Table(recorded["title"], tuple(HEADINGS[column] for column in columns), rows, right=right)

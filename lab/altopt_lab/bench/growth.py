@@ -4,7 +4,7 @@ from typing import Any
 
 from altopt_lab.bench import graphs, machine, worker
 from altopt_lab.bench.graphs import Case
-from altopt_lab.bench.report import Report, Table
+from altopt_lab.bench.report import Report, ResultTable
 from altopt_lab.bench.timing import Log
 
 TIMES = (1, 2, 4, 8)
@@ -35,7 +35,7 @@ def run(case: Case, repeats: int | None, log: Log) -> Report:
         "rounds",
         "accuracy",
     )
-    report.tables.append(Table(title, columns, rows))
+    report.tables.append(ResultTable(title, columns, rows))
     stream = machine.bandwidth_alone()
     report.measure(
         time=max(row["per_node_time"] for row in rows),

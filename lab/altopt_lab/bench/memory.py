@@ -5,7 +5,7 @@ from typing import Any
 from altopt_lab.bench import machine, optional, worker
 from altopt_lab.bench.graphs import Case
 from altopt_lab.bench.networks import activations_gb, messages_gb
-from altopt_lab.bench.report import Report, Table
+from altopt_lab.bench.report import Report, ResultTable
 from altopt_lab.bench.timing import MEMORY_LIMIT, Log, failure, ratio
 
 REPEATS = 1  # memory varies by a few hundredths
@@ -42,7 +42,7 @@ def run(case: Case, repeats: int | None, log: Log) -> Report:
         row["ratio"] = ratio(row.get("peak_gb"), rows[0]["peak_gb"])
     title = "peak resident memory, graph and X loaded from disk first; ratio: peak / AltOpt()"
     columns = ("who", "peak_gb", "ratio", "before_gb", "note")
-    report.tables.append(Table(title, columns, rows))
+    report.tables.append(ResultTable(title, columns, rows))
     stream = machine.bandwidth_alone()
     report.measure(
         default_gb=rows[0]["peak_gb"],

@@ -4,14 +4,14 @@ Of each benchmark at each size the last record counts.
 """
 
 import argparse
-import json
 from pathlib import Path
-from typing import Any
 
-from altopt_lab.bench.formatting import as_markdown
+from altopt_lab.bench.formatting import formatted
 from altopt_lab.bench.graphs import SIZES
 from altopt_lab.bench.registry import BENCHES
 from altopt_lab.bench.targets import judge
+from altopt_lab.records import Record, read_records
+from altopt_lab.table import Table, markdown
 
 HEAD = """# Performance
 
@@ -32,50 +32,40 @@ TITLES = {
 }
 
 
-def read_records(path: Path) -> list[dict[str, Any]]:
-    """The runs on record, oldest first."""
-    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
-
-
-def page(records: list[dict[str, Any]]) -> str:
+def page(records: list[Record]) -> str:
     """The whole page."""
     last = {(record["bench"], record["size"]): record for record in records}
-    parts = [HEAD, goals(records), roofs(last), machines(last)]
+    parts = [HEAD, targets(records), machine_limits(last), machines(last)]
     for bench in BENCHES:
-        found = [last[bench, size] for size in SIZES if (bench, size) in last]
-        if found:
+        recorded = [last[bench, size] for size in SIZES if (bench, size) in last]
+        if recorded:
             parts.append(f"## {TITLES[bench]}\n")
-            parts += [section(record) for record in found]
+            parts += [section(record) for record in recorded]
     return "\n".join(part for part in parts if part)
 
 
-def goals(records: list[dict[str, Any]]) -> str:
-    lines = [
-        "## Targets\n",
-        "| target | size | bound | measured | |",
-        "|---|---|--:|--:|---|",
+def targets(records: list[Record]) -> str:
+    rows = [
+        (target.claim, target.size, target.bound_text(), verdict.evidence, verdict.outcome)
+        for target, verdict in judge(records)
     ]
-    for verdict in judge(records):
-        target = verdict.target
-        lines.append(
-            f"| {target.words} | {target.size} | {target.asks()} | {verdict.value_in_words()} | {verdict.outcome()} |"
-        )
-    return "\n".join(lines) + "\n"
+    table = Table("Targets", ("target", "size", "bound", "measured", ""), rows, right=(2, 3))
+    return f"## {table.title}\n\n{markdown(table)}\n"
 
 
-def roofs(last: dict[tuple[str, str], dict[str, Any]]) -> str:
-    """What the machine can do at most, beside what a step and an epoch make of it."""
-    lines = []
+def machine_limits(last: dict[tuple[str, str], Record]) -> str:
+    """What the machine can do at most, beside what a step and an epoch reach."""
+    rows = []
     for (bench, size), record in last.items():
-        found = record["measures"]
+        measures = record["measures"]
         if bench == "propagate":
-            stream = found["stream_gb_s"]
+            stream = measures["stream_gb_s"]
             for storage, key in (("float32", "step_gb_s"), ("float16", "step_float16_gb_s")):
-                if key in found:
-                    share = found[key] / stream
-                    lines.append(
-                        f"| step, {storage}, {size} | {found[key]:.1f} GB/s of logical traffic | "
-                        f"STREAM triad {stream:.1f} GB/s | {share:.2f} |"
+                if key in measures:
+                    reached = f"{measures[key]:.1f} GB/s of logical traffic"
+                    share = f"{measures[key] / stream:.2f}"
+                    rows.append(
+                        (f"step, {storage}, {size}", reached, f"STREAM triad {stream:.1f} GB/s", share)
                     )
         if bench == "encoder":
             best = max(
@@ -83,49 +73,48 @@ def roofs(last: dict[tuple[str, str], dict[str, Any]]) -> str:
                 for row in record["tables"][0]["rows"]
                 if row["kind"] == "ours" and row["who"].endswith(", dropout")
             )
-            peak = found["sgemm_gflops"]
-            lines.append(
-                f"| encoder epoch with dropout, {size} | {best:.0f} GFLOP/s | sgemm {peak:.0f} GFLOP/s | "
-                f"{best / peak:.2f} |"
-            )
-    if not lines:
+            peak = measures["sgemm_gflops"]
+            name = f"encoder epoch with dropout, {size}"
+            rows.append((name, f"{best:.0f} GFLOP/s", f"sgemm {peak:.0f} GFLOP/s", f"{best / peak:.2f}"))
+    if not rows:
         return ""
-    head = [
-        "## Roofs\n",
+    columns = ("what", "reaches", "limit in the same run", "share")
+    lines = [
+        "## Limits of the machine\n",
         "A step's logical bytes are a row of F and an index for each nonzero, and F, the remainder and the result "
         "once; rows that stay in cache are counted all the same, so the share can pass 1.\n",
-        "| what | reaches | roof in the same run | share |",
-        "|---|--:|--:|--:|",
+        markdown(Table("", columns, rows, right=(1, 2, 3))),
     ]
-    return "\n".join(head + lines) + "\n"
-
-
-def machines(last: dict[tuple[str, str], dict[str, Any]]) -> str:
-    """What the runs were made on; one line where all were made on the same."""
-    said: dict[str, list[str]] = {}
-    for (bench, size), record in last.items():
-        machine = record["machine"]
-        versions = ", ".join(f"{name} {version}" for name, version in machine["versions"].items())
-        words = (
-            f"{machine['cpu']}, {machine['cores']} cores, {machine['memory_gb']} GB of memory, "
-            f"{machine['system']}; {machine['kernels']}; {versions}."
-        )
-        said.setdefault(words, []).append(f"{bench} {size}")
-    if not said:
-        return "Nothing has been recorded yet.\n"
-    lines = ["## The machine\n"]
-    lines += [words if len(said) == 1 else f"- {', '.join(runs)}: {words}" for words, runs in said.items()]
     return "\n".join(lines) + "\n"
 
 
-def section(record: dict[str, Any]) -> str:
+def machines(last: dict[tuple[str, str], Record]) -> str:
+    """What the runs were made on; one line where all were made on the same."""
+    benches_on: dict[str, list[str]] = {}
+    for (bench, size), record in last.items():
+        machine = record["machine"]
+        versions = ", ".join(f"{name} {version}" for name, version in machine["versions"].items())
+        description = (
+            f"{machine['cpu']}, {machine['cores']} cores, {machine['memory_gb']} GB of memory, "
+            f"{machine['system']}; {machine['kernels']}; {versions}."
+        )
+        benches_on.setdefault(description, []).append(f"{bench} {size}")
+    if not benches_on:
+        return "Nothing has been recorded yet.\n"
+    lines = ["## The machine\n"]
+    single = len(benches_on) == 1
+    lines += [text if single else f"- {', '.join(benches)}: {text}" for text, benches in benches_on.items()]
+    return "\n".join(lines) + "\n"
+
+
+def section(record: Record) -> str:
     """One benchmark at one size."""
     parts = [
         f"### {TITLES[record['bench']]}: {record['size']}\n",
         f"{record['facts']}. Made {record['made']} UTC.\n",
     ]
-    for table in record["tables"]:
-        parts += [f"{table['title'][0].upper()}{table['title'][1:]}.\n", as_markdown(table)]
+    for table in map(formatted, record["tables"]):
+        parts += [f"{table.title[0].upper()}{table.title[1:]}.\n", markdown(table) + "\n"]
     if record["not_installed"]:
         parts.append(f"Not installed: {', '.join(record['not_installed'])}.\n")
     parts.append("\n".join(f"- {note}" for note in record["notes"]) + "\n")

@@ -1,4 +1,4 @@
-"""What a benchmark hands back: tables, the numbers that goals are judged by, and what they were made on."""
+"""The result of a benchmark: tables, the figures that targets are judged by, and the machine."""
 
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -9,8 +9,8 @@ TIMES = ("who", "best", "median", "cpu", "ratio", "runs", "note")
 
 
 @dataclass(frozen=True)
-class Table:
-    """Rows of named cells; `columns` says which are shown, in their order."""
+class ResultTable:
+    """Rows of named figures, as they are recorded; `columns` says which are shown, in their order."""
 
     title: str
     columns: tuple[str, ...]
@@ -25,23 +25,27 @@ class Report:
     size: str
     facts: str  # the size in words, with its seed
     repeats: int
-    tables: list[Table] = field(default_factory=list)
-    measures: dict[str, float] = field(default_factory=dict)  # what goals are judged by; roofs
+    tables: list[ResultTable] = field(default_factory=list)
+    measures: dict[str, float] = field(
+        default_factory=dict
+    )  # what targets are judged by; limits of the machine
     notes: list[str] = field(default_factory=list)
     not_installed: list[str] = field(default_factory=list)
     machine: dict[str, Any] = field(default_factory=dict)
     made: str = ""  # when, in UTC
 
-    def measure(self, **found: float | None) -> None:
+    def measure(self, **figures: float | None) -> None:
         """Keep those that could be measured."""
-        self.measures |= {name: float(value) for name, value in found.items() if value is not None}
+        self.measures |= {name: float(value) for name, value in figures.items() if value is not None}
 
     def record(self) -> dict[str, Any]:
         """Everything, as it goes into JSON."""
         return asdict(self)
 
 
-def times_table(title: str, timings: list[Timing], reference: str, columns: tuple[str, ...] = TIMES) -> Table:
+def times_table(
+    title: str, timings: list[Timing], reference: str, columns: tuple[str, ...] = TIMES
+) -> ResultTable:
     """Timings as a table, each beside the best wall time of the contestant called `reference`."""
     base = best_of(timings, reference)
-    return Table(f"{title}; ratio: wall time / {reference}", columns, [t.row(base) for t in timings])
+    return ResultTable(f"{title}; ratio: wall time / {reference}", columns, [t.row(base) for t in timings])

@@ -16,8 +16,9 @@ from altopt.inputs import unit_sum
 from altopt.operator.feature_matrix import rooted
 from altopt_lab.baselines.appnp import APPNP
 from altopt_lab.bench import optional
-from altopt_lab.bench.report import Report, Table
+from altopt_lab.bench.report import Report, ResultTable
 from altopt_lab.bench.timing import Log
+from altopt_lab.metrics import accuracy
 
 GRAPHS = ("Cora", "CiteSeer", "PubMed")
 SPLITS, LABELS, MOST_EPOCHS = 3, 20, 300
@@ -80,7 +81,7 @@ def on_one_graph(report: Report, name: str, data: Dataset, log: Log) -> None:
             kind = "" if train is as_written else "_sparse"
             report.measure(**{f"{MEASURES[who]}{kind}_{name}": ratio})
     title = f"{name}, {LABELS} labels of each class, to the same mean test accuracy over {SPLITS} splits"
-    report.tables.append(Table(title, ("who", "seconds", "ratio", "accuracy", "epochs", "note"), rows))
+    report.tables.append(ResultTable(title, ("who", "seconds", "ratio", "accuracy", "epochs", "note"), rows))
 
 
 def epochs_needed(curve: Array, aim: float) -> tuple[int, bool]:
@@ -104,7 +105,7 @@ def our_fit(data: Dataset, seed: int, settings: dict[str, Any]) -> tuple[float, 
 
     fit()
     seconds, model = clocked(fit)
-    return seconds, float(np.mean(model.transduction_[judges] == np.asarray(data.y)[judges]))
+    return seconds, accuracy(model.transduction_, np.asarray(data.y), judges)
 
 
 def peers_curve(data: Dataset, seed: int) -> list[float]:
@@ -113,7 +114,7 @@ def peers_curve(data: Dataset, seed: int) -> list[float]:
     seen: list[float] = []
 
     def look(labels: Any) -> bool:
-        seen.append(float(np.mean(labels[judges] == np.asarray(data.y)[judges])))
+        seen.append(accuracy(labels, np.asarray(data.y), judges))
         return False
 
     sparse_first_layer(MOST_EPOCHS).fit(data.X, known, data.graph, seed=seed, on_epoch=look)

@@ -1,15 +1,34 @@
-"""What is to be reached, and whether the records say that it is."""
+"""Performance targets, and whether the recorded benchmarks meet them."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from altopt_lab.verdict import Verdict
+
 
 @dataclass(frozen=True)
 class Target:
-    """A number that one benchmark at one size must reach."""
+    """A bound on one figure of a benchmark at one size.
 
-    words: str
+    Parameters
+    ----------
+    claim : str
+        What the figure is.
+    bench, size, measure : str
+        Where it stands: the benchmark, the size of its graph, and the name among the record's measures.
+    sense : ">=" or "<="
+    bound : float
+    unit : str
+
+    Examples
+    --------
+    >>> step = Target("propagation step", "propagate", "arxiv", "step_float32", ">=", 3.5)
+    >>> step.bound_text(), step.judge(3.9).outcome, step.judge(None).outcome
+    ('at least 3.5x', 'met', 'not run')
+    """
+
+    claim: str
     bench: str
     size: str
     measure: str
@@ -17,32 +36,18 @@ class Target:
     bound: float
     unit: str = "x"
 
-    def asks(self) -> str:
-        return f"{'at least' if self.sense == '>=' else 'at most'} {number(self.bound, self.unit)}"
+    def bound_text(self) -> str:
+        return f"{'at least' if self.sense == '>=' else 'at most'} {with_unit(self.bound, self.unit)}"
+
+    def judge(self, value: float | None) -> Verdict:
+        """Whether a measured value meets the target; None: not measured."""
+        if value is None:
+            return Verdict(self.claim, None, "-")
+        met = value >= self.bound if self.sense == ">=" else value <= self.bound
+        return Verdict(self.claim, met, with_unit(value, self.unit))
 
 
-@dataclass(frozen=True)
-class Verdict:
-    """A goal and what was measured of it, if it was."""
-
-    target: Target
-    value: float | None
-
-    @property
-    def met(self) -> bool | None:
-        if self.value is None:
-            return None
-        above = self.target.sense == ">="
-        return self.value >= self.target.bound if above else self.value <= self.target.bound
-
-    def outcome(self) -> str:
-        return {None: "not measured", True: "met", False: "not met"}[self.met]
-
-    def value_in_words(self) -> str:
-        return "-" if self.value is None else number(self.value, self.target.unit)
-
-
-def number(value: float, unit: str) -> str:
+def with_unit(value: float, unit: str) -> str:
     if unit == "%":
         return f"{100 * value:.4g} %"
     return f"{value:.3g}{unit}" if unit == "x" else f"{value:.3g} {unit}"
@@ -126,8 +131,8 @@ TARGETS = (
         1.1,
     ),
     *(
-        Target(f"{words}, {graph}", "fit", "cora", f"{measure}_{graph}", ">=", 20.0)
-        for words, measure in (
+        Target(f"{claim}, {graph}", "fit", "cora", f"{measure}_{graph}", ">=", 20.0)
+        for claim, measure in (
             (f"AltOpt(cross_fit=False) {SAME_ACCURACY}", "same_accuracy_bare"),
             (f"AltOpt(), its choice and held-out judgement included, {SAME_ACCURACY}", "same_accuracy"),
         )
@@ -183,11 +188,13 @@ TARGETS = (
 )
 
 
-def judge(records: Iterable[dict[str, Any]], only: tuple[str, str] | None = None) -> list[Verdict]:
-    """Every goal, or those of one (benchmark, size), with what the last record of it measured."""
-    found = {(record["bench"], record["size"]): record["measures"] for record in records}
+def judge(
+    records: Iterable[dict[str, Any]], only: tuple[str, str] | None = None
+) -> list[tuple[Target, Verdict]]:
+    """Every target, or those of one (benchmark, size), by what the last record of it measured."""
+    last = {(record["bench"], record["size"]): record["measures"] for record in records}
     return [
-        Verdict(target, found.get((target.bench, target.size), {}).get(target.measure))
+        (target, target.judge(last.get((target.bench, target.size), {}).get(target.measure)))
         for target in TARGETS
         if only in (None, (target.bench, target.size))
     ]

@@ -15,6 +15,7 @@ from altopt_lab.bench import graphs, networks
 from altopt_lab.bench.encoder import DROPOUT, eager
 from altopt_lab.bench.machine import same_threads
 from altopt_lab.bench.worker import measured, resident_gb
+from altopt_lab.metrics import accuracy
 
 WARM_UP = 20  # epochs before the first of five rounds
 
@@ -37,7 +38,7 @@ def default_fit(size: str) -> dict[str, Any]:
         graph = Graph(A)
         del A  # the graph has arrays of its own
         model = AltOpt(random_state=graphs.SEED).fit(X, y, graph=graph)
-    return found | {"accuracy": accuracy(model, truth, y), "rounds": model.n_iter_}
+    return found | {"accuracy": accuracy(model.transduction_, truth, y < 0), "rounds": model.n_iter_}
 
 
 def paper_fit(size: str, n_steps: int) -> dict[str, Any]:
@@ -61,12 +62,6 @@ def appnp_epoch(size: str, form: networks.Form, n_steps: int) -> dict[str, Any]:
     with same_threads(case.numbers), measured(found):
         networks.appnp(case, form, n_steps)()
     return found
-
-
-def accuracy(model: AltOpt, truth: Array, known: Array) -> float:
-    """On the nodes whose label was hidden."""
-    hidden = known < 0
-    return float(np.mean(model.transduction_[hidden] == truth[hidden]))
 
 
 @dataclass(frozen=True)
@@ -122,7 +117,7 @@ def five_rounds(size: str, total_epochs: int, recording: str | None = None) -> d
         model.fit(X, y, graph=A)
     if recording is not None:
         np.save(Path(recording) / "F.npy", model.scores_)
-    return found | {"accuracy": accuracy(model, case.y, y), "encoder": asdict(encoder)}
+    return found | {"accuracy": accuracy(model.transduction_, case.y, y < 0), "encoder": asdict(encoder)}
 
 
 def encoder_alone(size: str, recording: str) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from altopt.fitted.update import COARSE
 from altopt.operator import NormalizedAdjacency
 from altopt_lab.bench import graphs
 from altopt_lab.bench.graphs import SEED, Case
-from altopt_lab.bench.report import Report, Table
+from altopt_lab.bench.report import Report, ResultTable
 from altopt_lab.bench.timing import Log
 
 REPEATS = 300  # labels taken in, one after another
@@ -60,7 +60,7 @@ def run(case: Case, repeats: int | None, log: Log) -> Report:
         "touched, changed: nodes looked at, rows of F that moved, at most in 99 of 100; memory: of a call, at most; "
         "error: what a ledger's shares lack of its row of F"
     )
-    report.tables.append(Table(title, COLUMNS, rows))
+    report.tables.append(ResultTable(title, COLUMNS, rows))
     of = {(row["times"], row["who"]): row for row in rows}
     own = of[case.size.name, "update, one label"]
     report.measure(

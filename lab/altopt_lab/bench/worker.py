@@ -13,6 +13,10 @@ from typing import Any
 MARK = "result: "
 
 
+class WorkerError(RuntimeError):
+    """A task that did not finish, and why."""
+
+
 def run(task: str, *, tasks: str = "altopt_lab.bench.tasks", **arguments: Any) -> dict[str, Any]:
     """Do `task`, a function of the module `tasks`, in a fresh process; what it returns."""
     wanted = json.dumps({"tasks": tasks, "task": task, "arguments": arguments})
@@ -24,7 +28,7 @@ def run(task: str, *, tasks: str = "altopt_lab.bench.tasks", **arguments: Any) -
     last = (done.stderr.strip().splitlines() or [f"ended with code {done.returncode}"])[-1]
     # the kernel ends whoever takes the last of the memory, without a word
     reason = "out of memory" if done.returncode == -9 else last
-    raise RuntimeError(f"{task} did not finish: {reason}")
+    raise WorkerError(f"{task} did not finish: {reason}")
 
 
 def resident_gb() -> float:

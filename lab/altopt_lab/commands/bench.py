@@ -26,6 +26,7 @@ def bench(
     from altopt_lab.bench.graphs import find
     from altopt_lab.bench.registry import chosen, run
     from altopt_lab.bench.targets import judge
+    from altopt_lab.records import append_record
 
     names, wanted = chosen(what), find(size)
     if record is not None:
@@ -35,13 +36,11 @@ def bench(
         if not quiet:
             print(line, file=sys.stderr, flush=True)
 
-    for found in run(names, wanted, repeats, log):
-        line = json.dumps(found, allow_nan=False)
+    for result in run(names, wanted, repeats, log):
         if record is not None:
-            with record.open("a", encoding="utf-8") as file:
-                file.write(line + "\n")
-        verdicts = judge([found], only=(found["bench"], found["size"]))
-        typer.echo(line if as_json else as_text(found, verdicts))
+            append_record(record, result)
+        verdicts = judge([result], only=(result["bench"], result["size"]))
+        typer.echo(json.dumps(result, allow_nan=False) if as_json else as_text(result, verdicts))
 
 
 def prepare_file(path: Path) -> None:

@@ -1,8 +1,7 @@
-"""What the paper claims, judged by the runs on record: met, not met or not run, and by what."""
+"""The claims of the paper, judged by the runs on record."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
 
 from altopt_lab.experiments import published
 from altopt_lab.experiments.protocols import CELLS, CITATION, RATES, Cell
@@ -11,52 +10,58 @@ from altopt_lab.experiments.tables.paper_table import RecordIndex
 from altopt_lab.experiments.tables.studies import ABLATIONS, FULL, ROUND_CELLS
 from altopt_lab.experiments.tables.transductive import methods
 from altopt_lab.experiments.timed import ALT_OPT, Cost, EpochTime, LayerMemory
+from altopt_lab.verdict import Verdict
 
-Outcome = Literal["met", "not met", "not run"]
 SLACK = 0.5  # points of accuracy
 LOW, HIGH = ("5", "10", "20"), "60%"
 
 
 @dataclass(frozen=True)
-class Verdict:
-    claim: str
-    outcome: Outcome
-    evidence: str
+class CellResult:
+    """ALT-OPT in one cell, on the splits that APPNP was run on too.
 
-
-@dataclass(frozen=True)
-class CellVerdict:
-    """ALT-OPT against APPNP and the paper's gap in one cell, on the splits that both were run on."""
+    Parameters
+    ----------
+    cell : Cell
+    ours : float or None
+        Mean test accuracy in %.
+    target : float or None
+        That of APPNP, plus the paper's gap, minus 0.5.
+    paper : float
+        The paper's figure.
+    n_splits : int
+        Splits that both were run on.
+    """
 
     cell: Cell
     ours: float | None
-    asked: float | None  # APPNP + the paper's gap - 0.5
+    target: float | None
     paper: float
     n_splits: int
 
     @property
-    def outcome(self) -> Outcome:
-        if self.ours is None or self.asked is None:
-            return "not run"
-        return "met" if self.ours >= self.asked else "not met"
+    def met(self) -> bool | None:
+        """Whether it is at the target or above."""
+        return None if self.ours is None or self.target is None else self.ours >= self.target
 
     @property
-    def absolute(self) -> Outcome:
+    def near_paper(self) -> bool | None:
         """Whether it is within half a point of the paper's figure, or above it."""
-        return "not run" if self.ours is None else "met" if self.ours >= self.paper - SLACK else "not met"
+        return None if self.ours is None else self.ours >= self.paper - SLACK
 
 
-def cell_verdicts(index: RecordIndex) -> list[CellVerdict]:
-    found = []
+def cell_results(index: RecordIndex) -> list[CellResult]:
+    results = []
     for cell in CELLS:
         paper, peer = published.accuracy("ALT-OPT", cell), published.accuracy("APPNP", cell)
         if paper is None or peer is None:
             continue
-        both = index.on_the_same_splits("ALT-OPT", "APPNP", cell)
-        ours = index.mean("ALT-OPT", cell) if both is None else both[0]
-        asked = None if both is None else both[1] + paper - peer - SLACK
-        found.append(CellVerdict(cell, ours, asked, paper, 0 if both is None else both[2]))
-    return found
+        means = index.on_the_same_splits("ALT-OPT", "APPNP", cell)
+        if means is None:
+            results.append(CellResult(cell, index.mean("ALT-OPT", cell), None, paper, 0))
+        else:
+            results.append(CellResult(cell, means[0], means[1] + paper - peer - SLACK, paper, means[2]))
+    return results
 
 
 def verdicts(index: RecordIndex) -> list[Verdict]:
@@ -73,39 +78,37 @@ def verdicts(index: RecordIndex) -> list[Verdict]:
 
 
 def against_the_peer(index: RecordIndex) -> Iterator[Verdict]:
-    cells = cell_verdicts(index)
-    run = [cell for cell in cells if cell.outcome != "not run"]
-    short = [str(cell.cell) for cell in run if cell.outcome == "not met"]
-    words = f"{len(run) - len(short)} of {len(run)} cells that both were run in, of {len(cells)}" + but(short)
+    cells = cell_results(index)
+    compared = [cell for cell in cells if cell.met is not None]
+    short = [str(cell.cell) for cell in compared if not cell.met]
+    evidence = f"{len(compared) - len(short)} of {len(compared)} cells that both were run in, of {len(cells)}"
     claim = "ALT-OPT is at least at APPNP plus the paper's gap minus 0.5, on the same splits"
-    yield Verdict(claim, judge(bool(run), not short), words)
-    there = [cell for cell in cells if cell.ours is not None]
-    short = [str(cell.cell) for cell in there if cell.absolute == "not met"]
-    words = f"{len(there) - len(short)} of {len(there)} cells run, of {len(cells)}{but(short)}"
-    yield Verdict(
-        "ALT-OPT is within 0.5 of the paper's figure or above", judge(bool(there), not short), words
-    )
-    gap = sum((cell.ours or 0.0) - cell.paper for cell in there) / max(len(there), 1)
-    words = f"{gap:+.2f} points on average over {len(there)} cells"
-    yield Verdict("ALT-OPT's average is at or above the paper's", judge(bool(there), gap >= 0), words)
+    yield Verdict(claim, decided(compared, not short), evidence + exceptions(short))
+    run = [cell for cell in cells if cell.ours is not None]
+    short = [str(cell.cell) for cell in run if not cell.near_paper]
+    evidence = f"{len(run) - len(short)} of {len(run)} cells run, of {len(cells)}{exceptions(short)}"
+    yield Verdict("ALT-OPT is within 0.5 of the paper's figure or above", decided(run, not short), evidence)
+    gap = sum((cell.ours or 0.0) - cell.paper for cell in run) / max(len(run), 1)
+    evidence = f"{gap:+.2f} points on average over {len(run)} cells"
+    yield Verdict("ALT-OPT's average is at or above the paper's", decided(run, gap >= 0), evidence)
 
 
 def ahead_at_low_rates(index: RecordIndex) -> Verdict:
     claim = "ALT-OPT is ahead of the other methods at 5, 10 and 20 labels per class"
     behind, n_cells = [], 0
     for cell in (Cell(name, rate) for name in CITATION for rate in LOW):
-        found = {
-            other: both
+        means = {
+            other: pair
             for other in methods()
             if other not in ("ALT-OPT", "AltOpt()")
-            and (both := index.on_the_same_splits("ALT-OPT", other, cell)) is not None
+            and (pair := index.on_the_same_splits("ALT-OPT", other, cell)) is not None
         }
-        n_cells += bool(found)
-        ahead_of_us = [other for other, (ours, theirs, _) in found.items() if theirs > ours]
+        n_cells += bool(means)
+        ahead_of_us = [other for other, (ours, theirs, _) in means.items() if theirs > ours]
         if ahead_of_us:
             behind.append(f"{cell} (behind {', '.join(ahead_of_us)})")
-    words = f"ahead in {n_cells - len(behind)} of {n_cells} cells{but(behind)}"
-    return Verdict(claim, judge(n_cells > 0, not behind), words)
+    evidence = f"ahead in {n_cells - len(behind)} of {n_cells} cells{exceptions(behind)}"
+    return Verdict(claim, decided(n_cells, not behind), evidence)
 
 
 def five_rounds_suffice(index: RecordIndex) -> Verdict:
@@ -116,13 +119,13 @@ def five_rounds_suffice(index: RecordIndex) -> Verdict:
         five, full = index.mean("ALT-OPT", cell, (("n_rounds", 5),)), index.mean("ALT-OPT", cell, FULL)
         if five is not None and full is not None:
             gaps.append((cell, five - full))
-    words = ", ".join(f"{cell} {gap:+.2f}" for cell, gap in gaps)
-    return Verdict(claim, judge(bool(gaps), all(gap >= -SLACK for _, gap in gaps)), words)
+    evidence = ", ".join(f"{cell} {gap:+.2f}" for cell, gap in gaps)
+    return Verdict(claim, decided(gaps, all(gap >= -SLACK for _, gap in gaps)), evidence)
 
 
 def matters_at_low_rates(index: RecordIndex, without: str, claim: str) -> Verdict:
     """What a part gives with the fewest labels is more than half a point, and more than it gives with the most."""
-    words, good = [], []
+    evidence, good = [], []
     for name in ("Cora", "CiteSeer"):
         gains = {}
         for rate in (RATES[0], HIGH):
@@ -131,27 +134,29 @@ def matters_at_low_rates(index: RecordIndex, without: str, claim: str) -> Verdic
             if whole is not None and part is not None:
                 gains[rate] = whole - part
         if len(gains) == 2:
-            words.append(f"{name}: {gains[RATES[0]]:+.2f} at {RATES[0]}, {gains[HIGH]:+.2f} at {HIGH}")
+            evidence.append(f"{name}: {gains[RATES[0]]:+.2f} at {RATES[0]}, {gains[HIGH]:+.2f} at {HIGH}")
             good.append(gains[RATES[0]] > max(gains[HIGH], SLACK))
-    return Verdict(claim, judge(bool(good), all(good)), "; ".join(words))
+    return Verdict(claim, decided(good, all(good)), "; ".join(evidence))
 
 
 def memory_is_flat(index: RecordIndex) -> Verdict:
-    words, good = [], []
+    evidence, good = [], []
     for size in SIZES:
         lines = [index.get(LayerMemory(ALT_OPT, size, K).key) for K in (STEPS[0], STEPS[-1])]
         peaks = [line["peak_gb"] for line in lines if line is not None and "peak_gb" in line]
         if len(peaks) == 2:
-            words.append(f"{size} size: {peaks[0]:.2f} GB at K={STEPS[0]}, {peaks[1]:.2f} at K={STEPS[-1]}")
+            evidence.append(
+                f"{size} size: {peaks[0]:.2f} GB at K={STEPS[0]}, {peaks[1]:.2f} at K={STEPS[-1]}"
+            )
             good.append(peaks[1] <= 1.05 * peaks[0])
     return Verdict(
-        "Memory does not grow with the propagation steps", judge(bool(good), all(good)), "; ".join(words)
+        "Memory does not grow with the propagation steps", decided(good, all(good)), "; ".join(evidence)
     )
 
 
 def faster_an_epoch(index: RecordIndex) -> Verdict:
     """ALT-OPT-Full, the slowest form, against APPNP as PyTorch Geometric has it; ours of APPNP is named beside."""
-    words, good = [], []
+    evidence, good = [], []
     for name in CITATION:
         lines = [
             index.get(EpochTime(method, Cell(name, "20")).key)
@@ -160,35 +165,38 @@ def faster_an_epoch(index: RecordIndex) -> Verdict:
         times = [line["milliseconds"] for line in lines if line is not None]
         if len(times) == 3:
             ours, peer, fast = times
-            words.append(f"{name} {ours:.1f} against {peer:.1f} CPU ms ({fast:.1f} with our operator in it)")
+            evidence.append(
+                f"{name} {ours:.1f} against {peer:.1f} CPU ms ({fast:.1f} with our operator in it)"
+            )
             good.append(ours < peer)
     large, other = index.get(Cost(ALT_OPT, "arxiv").key), index.get(Cost("APPNP", "arxiv").key)
     if large is not None and other is not None and "epoch_cpu" in large and "epoch_cpu" in other:
         mine = large["epoch_cpu"] + large["update_cpu"]
-        words.append(f"arxiv size {mine:.2f} against {other['epoch_cpu']:.2f} CPU s")
+        evidence.append(f"arxiv size {mine:.2f} against {other['epoch_cpu']:.2f} CPU s")
         good.append(mine < other["epoch_cpu"])
     return Verdict(
         "An epoch of ALT-OPT-Full is faster than one of PyTorch Geometric's APPNP",
-        judge(bool(good), all(good)),
-        "; ".join(words),
+        decided(good, all(good)),
+        "; ".join(evidence),
     )
 
 
 def faster_to_the_best(index: RecordIndex) -> Verdict:
-    words, good = [], []
+    evidence, good = [], []
     for rate in RATES:
-        found = best_epochs(index, Cell("Cora", rate))
-        if len(found) == 2:
-            ours, peer = found[FULL_NAME][1], found["APPNP"][1]
-            words.append(f"{rate}: {ours:.2f} against {peer:.2f} s")
+        best = best_epochs(index, Cell("Cora", rate))
+        if len(best) == 2:
+            ours, peer = best[FULL_NAME][1], best["APPNP"][1]
+            evidence.append(f"{rate}: {ours:.2f} against {peer:.2f} s")
             good.append(ours < peer)
     claim = "ALT-OPT-Full is at its best epoch sooner than APPNP (Cora)"
-    return Verdict(claim, judge(bool(good), all(good)), "; ".join(words))
+    return Verdict(claim, decided(good, all(good)), "; ".join(evidence))
 
 
-def judge(run: bool, holds: bool) -> Outcome:
-    return "not run" if not run else "met" if holds else "not met"
+def decided(evidence: object, holds: bool) -> bool | None:
+    """Whether a claim holds; None where there is no evidence."""
+    return holds if evidence else None
 
 
-def but(names: list[str]) -> str:
+def exceptions(names: list[str]) -> str:
     return f"; not in {', '.join(names)}" if names else ""

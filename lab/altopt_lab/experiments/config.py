@@ -70,6 +70,11 @@ class AltOptConfig:
     n_warmup: int = 100
     total_epochs: int = 200
 
+    @classmethod
+    def from_settings(cls, settings: dict[str, Any]) -> "AltOptConfig":
+        """The defaults with these settings in place of their own."""
+        return replace(cls(), **settings)
+
     def model(self, seed: int, shared: "InputCache | None" = None) -> AltOpt:
         """The estimator under these settings."""
         feature_view, graph_view, label_view = VIEWS[self.variant]
@@ -141,10 +146,6 @@ INITIAL_SETTINGS: tuple[dict[str, Any], ...] = (
         )
     ),
 )
-
-
-def form(settings: dict[str, Any]) -> AltOptConfig:
-    return replace(AltOptConfig(), **settings)
 
 
 class InputCache:

@@ -7,7 +7,6 @@ accuracies with its standard error.
 """
 
 import argparse
-import json
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +18,8 @@ import altopt
 from altopt import AltOpt
 from altopt.datasets import load
 from altopt.datasets.splits import hide, per_class
-from altopt_lab.records import read_records
+from altopt_lab.metrics import accuracy
+from altopt_lab.records import append_record, read_records
 
 
 def run(dataset: Any, rate: int, split_seed: int, fused: bool) -> dict[str, Any]:
@@ -36,7 +36,7 @@ def run(dataset: Any, rate: int, split_seed: int, fused: bool) -> dict[str, Any]
         "split_seed": split_seed,
         "fused": fused,
         "encoder": repr(model.encoder),
-        "accuracy": float(np.mean(model.transduction_[split.test] == y[split.test])),
+        "accuracy": accuracy(model.transduction_, y, split.test),
         "seconds": time.perf_counter() - began,
         "altopt": altopt.__version__,
     }
@@ -76,9 +76,7 @@ def main() -> None:
         if (name, rate, split_seed, fused) not in done:
             record = run(dataset, rate, split_seed, fused)
             done[name, rate, split_seed, fused] = record
-            arguments.out.parent.mkdir(parents=True, exist_ok=True)
-            with arguments.out.open("a") as file:
-                file.write(json.dumps(record) + "\n")
+            append_record(arguments.out, record)
     print(summary([done[key] for key in asked]))
 
 

@@ -5,10 +5,11 @@ from typing import Any
 
 from altopt.cli.report.charts import Figure, axis, figure
 from altopt.cli.report.page import render
-from altopt_lab.experiments.page import HEAD, as_table, cells_table, claims_table, origin, said
+from altopt_lab.experiments.page import HEAD, cells_table, claims_table, origin, remarks
 from altopt_lab.experiments.tables import PAPER_TABLES
-from altopt_lab.experiments.tables.paper_table import Chart, RecordIndex, Shown
+from altopt_lab.experiments.tables.paper_table import RecordIndex
 from altopt_lab.records import Record, read_records
+from altopt_lab.table import Chart, Shown, as_table
 
 COLOURS = ("#3b7dd8", "#d9822b", "#2e9d6b", "#7a7a85", "#a05bc4", "#c2477f")
 
@@ -26,9 +27,9 @@ def results_report(records: list[Record], path: Path) -> None:
     sections = [judged | {"shown": [ready(claims_table(index)), ready(cells_table(index))]}]
     for paper_table in PAPER_TABLES.values():
         source = " ".join(
-            [f"altopt reproduce {paper_table.name}{origin(paper_table)}", *said(paper_table.name)]
+            [f"altopt reproduce {paper_table.name}{origin(paper_table)}", *remarks(paper_table.name)]
         )
-        shown = [ready(found) for found in paper_table.show(index)]
+        shown = [ready(part) for part in paper_table.show(index)]
         sections.append(
             {"name": paper_table.name, "title": paper_table.title, "origin": source, "shown": shown}
         )
@@ -43,9 +44,8 @@ def results_report(records: list[Record], path: Path) -> None:
 
 def ready(shown: Shown) -> dict[str, Any]:
     """A table, and a figure where it is one with something in it."""
-    if isinstance(shown, Chart):
-        return {"table": as_table(shown), "figure": drawn(shown) if any(s.x for s in shown.series) else None}
-    return {"table": shown, "figure": None}
+    figure = drawn(shown) if isinstance(shown, Chart) and any(series.x for series in shown.series) else None
+    return {"table": as_table(shown), "figure": figure}
 
 
 def drawn(chart: Chart) -> Figure:

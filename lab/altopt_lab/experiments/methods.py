@@ -19,8 +19,10 @@ from altopt.views import SquaredLaplacianView, TwoHopView
 from altopt_lab.baselines import BASELINES, HETEROPHILY, SearchSpace
 from altopt_lab.baselines.baseline import Baseline
 from altopt_lab.experiments import config
-from altopt_lab.experiments.config import InputCache, form
+from altopt_lab.experiments.config import AltOptConfig
+from altopt_lab.experiments.context import DatasetContext
 from altopt_lab.experiments.recipe import fixed_recipe
+from altopt_lab.metrics import accuracy
 
 Settings = dict[str, Any]
 INDUCTIVE_FORM: Settings = {"restart": 1.0, "n_pseudo": 0, "n_rounds": 0}
@@ -34,15 +36,6 @@ class Fitted:
     settings: Settings
     facts: dict[str, Any] = field(default_factory=dict)
     shared_seconds: float = 0.0  # spent before, on inputs that several runs share
-
-
-@dataclass
-class DatasetContext:
-    """A data set and what is worked out once for all fits on it."""
-
-    dataset: Dataset
-    shared: InputCache = field(default_factory=InputCache)
-    shared_links: InputCache = field(default_factory=InputCache)
 
 
 class Method(Protocol):
@@ -117,10 +110,10 @@ class AltOptMethod:
         return {key: value for key, value in settings.items() if key not in useless}
 
     def fit(self, context: DatasetContext, split: Split, settings: Settings, seed: int) -> Fitted:
-        shared = context.shared_links if self.links else context.shared
+        shared = context.link_inputs if self.links else context.feature_inputs
         shared.seconds = 0.0
         settings = self.full_settings(settings)
-        model = form(settings).model(seed, shared)
+        model = AltOptConfig.from_settings(settings).model(seed, shared)
         data = context.dataset
         X = out_links(data) if self.links else data.X
         model.fit(X, graph=data.graph, **shown(data, split, self.validation))
@@ -134,7 +127,7 @@ class AltOptMethod:
         settings = self.full_settings(settings, inductive=True)
         data, y = context.dataset, np.asarray(context.dataset.y)
         part = data.only(split.train)
-        model = form(settings).model(seed).fit(part.X, part.y, graph=part.graph)
+        model = AltOptConfig.from_settings(settings).model(seed).fit(part.X, part.y, graph=part.graph)
         others = np.setdiff1d(np.arange(len(y)), split.train)
         labels = np.empty_like(y)
         labels[split.train] = y[split.train]
@@ -187,13 +180,9 @@ def of_own_labels(model: AltOpt, y: Array) -> dict[str, Any]:
         "leave_one_out": round(found.accuracy, 6),
         "interval": [round(end, 6) for end in found.interval],
         "temperature": model.temperature_ and round(model.temperature_, 4),
-        "true_accuracy": accuracy_of(model.transduction_[hidden], y[hidden]),
+        "true_accuracy": round(accuracy(model.transduction_, y, hidden), 6),
         "calibration_error": round(calibration_error(model.label_distributions_[hidden], codes), 6),
     }
-
-
-def accuracy_of(said: Array, truth: Array) -> float:
-    return round(float(np.mean(said == truth)), 6)
 
 
 @dataclass(frozen=True)

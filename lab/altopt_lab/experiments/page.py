@@ -1,14 +1,16 @@
-"""docs/results.md from the records: `python -m altopt_lab.experiments.page RECORDS PAGE`."""
+"""Writes docs/results.md from the records: `python -m altopt_lab.experiments.page RECORDS PAGE`."""
 
 import argparse
 import json
 from pathlib import Path
 
 from altopt_lab.experiments import published
-from altopt_lab.experiments.claims import cell_verdicts, verdicts
+from altopt_lab.experiments.claims import cell_results, verdicts
 from altopt_lab.experiments.tables import PAPER_TABLES
-from altopt_lab.experiments.tables.paper_table import NOT_RUN, Chart, PaperTable, RecordIndex, Shown, Table
-from altopt_lab.records import read_records
+from altopt_lab.experiments.tables.paper_table import PaperTable, RecordIndex
+from altopt_lab.records import Record, read_records
+from altopt_lab.table import NOT_RUN, Shown, Table, as_table, markdown
+from altopt_lab.verdict import outcome
 
 HEAD = """# Results
 
@@ -32,10 +34,10 @@ means that there was no time for it yet, unless a note says otherwise; the comma
 NOTES = Path(__file__).parent / "notes.json"
 
 
-def page(records: list[dict[str, object]]) -> str:
+def page(records: list[Record]) -> str:
     """The whole page."""
     index = RecordIndex(records)
-    parts = [HEAD, markdown(claims_table(index)), markdown(cells_table(index))]
+    parts = [HEAD, block(claims_table(index)), block(cells_table(index))]
     parts += [section(paper_table, index) for paper_table in PAPER_TABLES.values()]
     return "\n".join(parts)
 
@@ -47,20 +49,19 @@ def claims_table(index: RecordIndex) -> Table:
 
 def cells_table(index: RecordIndex) -> Table:
     rows = []
-    for found in cell_verdicts(index):
-        ours = NOT_RUN if found.ours is None else f"{found.ours:.2f}"
-        asked = NOT_RUN if found.asked is None else f"{found.asked:.2f}"
-        gap = "" if found.ours is None else f"{found.ours - found.paper:+.2f}"
-        rows.append(
-            (str(found.cell), ours, asked, found.outcome, str(found.n_splits), f"{found.paper:.2f}", gap)
-        )
-    columns = ("cell", "ALT-OPT", "asked", "", "splits", "paper", "difference")
-    note = "Asked: APPNP on the same splits, plus what ALT-OPT was ahead by in the paper, minus 0.5."
-    return Table("ALT-OPT cell by cell", columns, rows, (note, *said("cells")))
+    for result in cell_results(index):
+        ours = NOT_RUN if result.ours is None else f"{result.ours:.2f}"
+        target = NOT_RUN if result.target is None else f"{result.target:.2f}"
+        gap = "" if result.ours is None else f"{result.ours - result.paper:+.2f}"
+        met = outcome(result.met)
+        rows.append((str(result.cell), ours, target, met, str(result.n_splits), f"{result.paper:.2f}", gap))
+    columns = ("cell", "ALT-OPT", "target", "", "splits", "paper", "difference")
+    note = "Target: APPNP on the same splits, plus what ALT-OPT was ahead by in the paper, minus 0.5."
+    return Table("ALT-OPT cell by cell", columns, rows, (note, *remarks("cells")))
 
 
-def said(name: str) -> tuple[str, ...]:
-    """Remarks on what was tried where something falls short."""
+def remarks(name: str) -> tuple[str, ...]:
+    """What was tried where a figure falls short, from notes.json."""
     notes = json.loads(NOTES.read_text(encoding="utf-8")) if NOTES.exists() else {}
     return tuple(notes.get(name, ()))
 
@@ -68,8 +69,8 @@ def said(name: str) -> tuple[str, ...]:
 def section(paper_table: PaperTable, index: RecordIndex) -> str:
     parts = [f"## {paper_table.title}\n", f"`altopt reproduce {paper_table.name}`{origin(paper_table)}\n"]
     for shown in paper_table.show(index):
-        parts.append(markdown(shown, "###"))
-    parts += [f"- {note}" for note in said(paper_table.name)]
+        parts.append(block(shown, "###"))
+    parts += [f"- {note}" for note in remarks(paper_table.name)]
     return "\n".join(parts) + "\n"
 
 
@@ -80,33 +81,12 @@ def origin(paper_table: PaperTable) -> str:
         return "."
 
 
-def markdown(shown: Shown, level: str = "##") -> str:
-    """A table; a chart as the table of its numbers."""
-    table = shown if isinstance(shown, Table) else as_table(shown)
-    lines = [f"{level} {table.title}\n"]
-    if table.rows:
-        lines += [row(table.columns), "|" + "---|" * len(table.columns), *map(row, table.rows)]
-    else:
-        lines.append(f"{NOT_RUN[0].upper()}{NOT_RUN[1:]}.")
-    lines += ["", *(f"- {note}" for note in table.notes)]
+def block(shown: Shown, level: str = "##") -> str:
+    """A table with its heading and notes; a chart as the table of its numbers."""
+    table = as_table(shown)
+    grid = markdown(table) if table.rows else f"{NOT_RUN.capitalize()}."
+    lines = [f"{level} {table.title}\n", grid, "", *(f"- {note}" for note in table.notes)]
     return "\n".join(lines).rstrip() + "\n"
-
-
-def row(cells: tuple[str, ...]) -> str:
-    return "| " + " | ".join(cells) + " |"
-
-
-def as_table(chart: Chart) -> Table:
-    places = list(dict.fromkeys(x for series in chart.series for x in series.x))
-    rows = []
-    for x in places:
-        cells = []
-        for series in chart.series:
-            k = series.x.index(x) if x in series.x else None
-            spread = f" ± {series.spread[k]:.2f}" if k is not None and series.spread else ""
-            cells.append(NOT_RUN if k is None else f"{series.y[k]:.2f}{spread}")
-        rows.append((str(x), *cells))
-    return Table(chart.title, (chart.x, *(series.name for series in chart.series)), rows, chart.notes)
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""What `altopt reproduce` does: plans the work that was asked for, goes through it, and words the tables."""
+"""The work of `altopt reproduce`: plan the runs, make those that are not on record, print the tables."""
 
 import re
 import time
@@ -9,27 +9,22 @@ from pathlib import Path
 from altopt.datasets import available
 from altopt.errors import InputError
 from altopt_lab.experiments import tuned
+from altopt_lab.experiments.context import DatasetContexts
 from altopt_lab.experiments.methods import METHODS, find_method
-from altopt_lab.experiments.page import as_table
 from altopt_lab.experiments.protocols import Cell, find_rate
-from altopt_lab.experiments.run import DatasetContexts, Run
-from altopt_lab.experiments.runner import ProgressCallback, Work, work_through
+from altopt_lab.experiments.run import Run
+from altopt_lab.experiments.runner import ProgressCallback, work_through
 from altopt_lab.experiments.tables import PAPER_TABLES
-from altopt_lab.experiments.tables.paper_table import (
-    NOT_RUN,
-    RecordIndex,
-    RunFilter,
-    ScheduledRun,
-    Shown,
-    Table,
-)
+from altopt_lab.experiments.tables.paper_table import RecordIndex, RunFilter, ScheduledRun
+from altopt_lab.experiments.work import Work
 from altopt_lab.records import Records
+from altopt_lab.table import NOT_RUN, Shown, Table, aligned, as_table
 
 UNITS = {"s": 1, "m": 60, "h": 3600}
 
 
 def find(what: str) -> list[str]:
-    """The artefacts that a word names."""
+    """The tables and figures that a word names."""
     if what == "all":
         return list(PAPER_TABLES)
     if what in PAPER_TABLES:
@@ -45,16 +40,16 @@ def read_budget(text: str | None) -> float:
     """
     if text is None:
         return float("inf")
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)([smh])", text.strip())
-    if found is None:
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)([smh])", text.strip())
+    if match is None:
         raise InputError(f"--budget must be a time such as 90s, 30m or 2h, but is {text!r}.")
-    return float(found[1]) * UNITS[found[2]]
+    return float(match[1]) * UNITS[match[2]]
 
 
 def request(
     dataset: str | None, rate: str | None, n_splits: int | None, n_runs: int | None, method: str | None = None
 ) -> RunFilter:
-    """What is asked for, in the data sets' own spelling."""
+    """The part that is wanted, with the data set and the method in their own spelling."""
     if dataset is not None:
         names = {name.lower(): name for name in available()}
         if dataset.lower().replace("_", "-") not in names:
@@ -66,7 +61,7 @@ def request(
 
 
 def planned(names: list[str], only: RunFilter) -> list[Work]:
-    """All work, in the order of turns: every cell's first split before any second one."""
+    """All work in order: every cell's first split before any second one."""
     schedule: list[ScheduledRun] = [
         scheduled for name in names for scheduled in PAPER_TABLES[name].plan(only)
     ]
@@ -85,7 +80,7 @@ def results(
     retry: bool,
     on_progress: ProgressCallback,
 ) -> str:
-    """Do the work and say what came out."""
+    """Do the work that is not on record yet; the tables as text, and what is left."""
     wanted = planned(names, only)
     if not wanted:
         raise InputError(
@@ -94,48 +89,43 @@ def results(
             f"{'' if only.rate is None else f' at label rate {only.rate}'}. "
             "Leave --dataset or --rate out to see it all."
         )
-    there = available(data)
-    lacking = {
-        work.needs_dataset
-        for work in wanted
-        if work.needs_dataset is not None and not there[work.needs_dataset]
-    }
+    on_disk = available(data)
+    lacking = {work.needs_dataset for work in wanted if not on_disk.get(work.needs_dataset or "", True)}
     wanted = [work for work in wanted if work.needs_dataset not in lacking]
+    contexts = DatasetContexts(data)
     if lacking and not wanted:
-        DatasetContexts(data)(min(lacking))  # says which file is missing and where it belongs
+        contexts(
+            min(name for name in lacking if name)
+        )  # raises, naming the file that is missing and its place
     with Records(out) as records:
-        found = list(work_through(wanted, records, DatasetContexts(data), budget, retry, on_progress))
-    index = RecordIndex(found)
-    parts = [words(shown) for name in names for shown in PAPER_TABLES[name].show(index)]
-    text = "\n".join(part for part in parts if part)
-    left = len(wanted) - len(found)
-    ends = [f"{len(found):,} of {len(wanted):,} runs on record in {out}."]
-    failed = [line for line in found if "failed" in line]
+        recorded = list(work_through(wanted, records, contexts, budget, retry, on_progress))
+    index = RecordIndex(recorded)
+    parts = [text_of(shown) for name in names for shown in PAPER_TABLES[name].show(index)]
+    ends = [f"{len(recorded):,} of {len(wanted):,} runs on record in {out}."]
+    failed = [record for record in recorded if "failed" in record]
     if failed:
         ends.append(f"{len(failed)} failed, e.g. {failed[0]['key']}: {failed[0]['failed']}")
-    if left:
-        ends.append(f"{left:,} are left; the same command goes on.")
+    if len(recorded) < len(wanted):
+        ends.append(f"{len(wanted) - len(recorded):,} are left; the same command goes on.")
     if lacking:
-        ends.append(f"Not on disk, so not run: {', '.join(sorted(lacking))}.")
-    return f"{text}\n{' '.join(ends)}"
+        ends.append(f"Not on disk, so not run: {', '.join(sorted(name for name in lacking if name))}.")
+    return "\n".join([*filter(None, parts), " ".join(ends)])
 
 
 def was_run(cell: str) -> bool:
     return NOT_RUN not in cell and cell not in ("", "-")
 
 
-def words(shown: Shown) -> str:
-    """A table in plain columns, without the rows and columns of which nothing was run."""
-    table = shown if isinstance(shown, Table) else as_table(shown)
+def text_of(shown: Shown) -> str:
+    """A table in plain columns, without the rows and columns that have no run at all; empty where none has."""
+    table = as_table(shown)
     ours = [k for k in range(table.n_labels, len(table.columns)) if not table.columns[k].startswith("paper")]
     rows = [row for row in table.rows if any(was_run(row[k]) for k in ours)]
-    columns = [k for k in range(len(table.columns)) if k not in ours or any(was_run(row[k]) for row in rows)]
     if not rows:
         return ""
-    lines = [tuple(row[k] for k in columns) for row in (table.columns, *rows)]
-    widths = [max(map(len, column)) for column in zip(*lines)]
-    text = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip() for line in lines]
-    return "\n".join([table.title, *text, ""])
+    kept = [k for k in range(len(table.columns)) if k not in ours or any(was_run(row[k]) for row in rows)]
+    columns, *rows = [tuple(row[k] for k in kept) for row in (table.columns, *rows)]
+    return f"{table.title}\n{aligned(Table(table.title, columns, rows))}\n"
 
 
 def tuning(only: RunFilter, out: Path, data: Path | None, budget: float, log: Callable[[str], None]) -> str:

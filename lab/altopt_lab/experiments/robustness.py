@@ -12,12 +12,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from altopt import AltOpt
-from altopt.arrays import Array
 from altopt.datasets import Dataset, load
 from altopt.datasets.splits import hide, per_class
 from altopt.inputs import HopInputs
 from altopt.views import NoGraphView
-from altopt_lab.experiments.methods import accuracy_of
+from altopt_lab.metrics import accuracy
 
 FLIPPED = 0.2  # share of the training labels that are made wrong
 SWAPS = 10  # attempted swaps of edge ends for each edge
@@ -59,8 +58,7 @@ def on_random_edges(data: Dataset, seed: int) -> tuple[float, float, str]:
     y, graph = hide(truth, split.train), shuffled(graph_of(data), seed)
 
     def right(model: AltOpt) -> float:
-        said: Array = model.fit(data.X, y, graph=graph).transduction_
-        return accuracy_of(said[split.test], truth[split.test])
+        return accuracy(model.fit(data.X, y, graph=graph).transduction_, truth, split.test)
 
     model = AltOpt(random_state=seed)
     alone = AltOpt(

@@ -1,41 +1,23 @@
-"""The runner: works through a list, first things first, and puts each on record; others may share the list."""
+"""The runner: works through a list in order and puts each piece on record; several processes may share a list."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from altopt_lab.records import Record, Records
 
 if TYPE_CHECKING:
-    from altopt_lab.experiments.run import DatasetContexts
-
-
-class Work(Protocol):
-    """Something that leaves one record."""
-
-    @property
-    def key(self) -> str:
-        """What makes it this work and no other."""
-
-    @property
-    def needs_dataset(self) -> str | None:
-        """The data set it needs, if it needs one."""
-
-    def is_current(self, record: Record) -> bool:
-        """Whether a record of it still holds."""
-
-    def perform(self, contexts: "DatasetContexts") -> Record: ...
-
+    from altopt_lab.experiments.work import Contexts, Work
 
 ProgressCallback = Callable[
     [int, int, Record, float], None
-]  # done, planned, the record, seconds left (a guess)
+]  # done, planned, the record, estimated seconds left
 
 
 def work_through(
-    wanted: Sequence[Work],
+    wanted: Sequence["Work"],
     records: Records,
-    contexts: "DatasetContexts",
+    contexts: "Contexts",
     budget: float = float("inf"),
     retry: bool = False,
     on_progress: ProgressCallback = lambda done, planned, record, left: None,
@@ -49,11 +31,11 @@ def work_through(
     began = time.monotonic()
     known = {line["key"]: line for line in records.lines}
 
-    def settled(work: Work) -> bool:
+    def is_done(work: "Work") -> bool:
         line = known.get(work.key)
         return line is not None and work.is_current(line) and not (retry and "failed" in line)
 
-    todo = [work for work in dict.fromkeys(wanted) if not settled(work)]
+    todo = [work for work in dict.fromkeys(wanted) if not is_done(work)]
     spent: list[float] = []
     for number, work in enumerate(todo):
         if time.monotonic() - began > budget:

@@ -9,7 +9,6 @@ component, with the 200 smoothest eigenvectors of its normalised Laplacian, one 
 """
 
 import argparse
-import json
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -22,7 +21,8 @@ import altopt
 from altopt import AltOpt
 from altopt.arrays import Array
 from altopt.datasets import load
-from altopt_lab.records import read_records
+from altopt_lab.metrics import accuracy
+from altopt_lab.records import append_record, read_records
 
 DATASETS = ("cora", "citeseer", "pubmed", "photo")
 N_ROUNDS, A_ROUND = 10, 5
@@ -115,7 +115,7 @@ def run(dataset: Any, method: str, seed: int) -> dict[str, Any]:
             known = np.full(len(y), -1)
             known[labelled] = y[labelled]
             model = AltOpt(cross_fit=False, random_state=seed).fit(dataset.X, known, graph=dataset.graph)
-            accuracies[str(queries)] = float(np.mean(model.transduction_[test] == y[test]))
+            accuracies[str(queries)] = accuracy(model.transduction_, y, test)
         if number < N_ROUNDS:
             began = time.perf_counter()
             labelled += choose(model, np.setdiff1d(pool, labelled), A_ROUND)
@@ -177,7 +177,6 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("results/suggest.jsonl"))
     parser.add_argument("--page", type=Path, default=None, help="write all records of --out as a page here")
     arguments = parser.parse_args()
-    arguments.out.parent.mkdir(parents=True, exist_ok=True)
     done = {(r["dataset"], r["method"], r["seed"]) for r in read_records(arguments.out)}
     for seed in arguments.seeds:
         for name in arguments.datasets:
@@ -185,8 +184,7 @@ def main() -> None:
             for method in arguments.methods:
                 if (dataset.name, method, seed) not in done:
                     record = run(dataset, method, seed)
-                    with arguments.out.open("a") as file:
-                        file.write(json.dumps(record) + "\n")
+                    append_record(arguments.out, record)
     records = read_records(arguments.out)
     print(table(records), end="")
     if arguments.page is not None:

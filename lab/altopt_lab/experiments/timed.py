@@ -14,7 +14,7 @@ from altopt_lab.bench import worker
 from altopt_lab.bench.graphs import find
 from altopt_lab.experiments.config import AltOptConfig
 from altopt_lab.experiments.protocols import Cell, split_of
-from altopt_lab.experiments.run import DatasetContexts, made_on
+from altopt_lab.experiments.work import Contexts, Work
 from altopt_lab.records import Record
 
 TASKS = "altopt_lab.experiments.timing_tasks"
@@ -22,8 +22,8 @@ ALT_OPT = "ALT-OPT"
 
 
 @dataclass(frozen=True)
-class Cost:
-    """Epochs of a method on a generated graph: what one takes, what goes before, and the peak of memory."""
+class Cost(Work):
+    """Epochs of a method on a generated graph: time of one, of setting up, and the peak of memory."""
 
     method: str
     size: str
@@ -33,34 +33,21 @@ class Cost:
     def key(self) -> str:
         return f"cost, {self.method}, {self.size} size"
 
-    @property
-    def needs_dataset(self) -> None:
-        return None
-
     def is_current(self, record: Record) -> bool:
         return "failed" in record or "epoch_cpu" in record
 
-    def perform(self, contexts: DatasetContexts) -> Record:
-        line: Record = {
-            "key": self.key,
-            "method": self.method,
-            "size": self.size,
-            "facts": find(self.size).facts(),
-        }
-        try:
-            if self.method == ALT_OPT:
-                line |= worker.run("ours", tasks=TASKS, size=self.size, n_epochs=self.n_epochs)
-            else:
-                line |= worker.run(
-                    "network", tasks=TASKS, method=self.method, size=self.size, n_epochs=self.n_epochs
-                )
-        except RuntimeError as error:
-            line["failed"] = str(error)[:200]
-        return line | made_on()
+    def identity(self) -> Record:
+        return {"method": self.method, "size": self.size, "facts": find(self.size).facts()}
+
+    def measure(self, contexts: Contexts) -> Record:
+        arguments: dict[str, Any] = {"size": self.size, "n_epochs": self.n_epochs}
+        if self.method == ALT_OPT:
+            return worker.run("ours", tasks=TASKS, **arguments)
+        return worker.run("network", tasks=TASKS, method=self.method, **arguments)
 
 
 @dataclass(frozen=True)
-class LayerMemory:
+class LayerMemory(Work):
     """Peak memory with K propagation steps."""
 
     method: str
@@ -71,28 +58,18 @@ class LayerMemory:
     def key(self) -> str:
         return f"memory, {self.method}, {self.size} size, K={self.n_steps}"
 
-    @property
-    def needs_dataset(self) -> None:
-        return None
+    def identity(self) -> Record:
+        return {"method": self.method, "size": self.size, "n_steps": self.n_steps}
 
-    def is_current(self, record: Record) -> bool:
-        return True
-
-    def perform(self, contexts: DatasetContexts) -> Record:
-        line: Record = {"key": self.key, "method": self.method, "size": self.size, "n_steps": self.n_steps}
-        try:
-            if self.method == ALT_OPT:
-                line |= worker.run("paper_fit", size=self.size, n_steps=self.n_steps)
-            else:
-                line |= worker.run("appnp_epoch", size=self.size, form="CSR", n_steps=self.n_steps)
-        except RuntimeError as error:
-            line["failed"] = str(error)[:200]
-        return line | made_on()
+    def measure(self, contexts: Contexts) -> Record:
+        if self.method == ALT_OPT:
+            return worker.run("paper_fit", size=self.size, n_steps=self.n_steps)
+        return worker.run("appnp_epoch", size=self.size, form="CSR", n_steps=self.n_steps)
 
 
 @dataclass(frozen=True)
-class EpochTime:
-    """CPU milliseconds of an epoch on a real graph: what a long and a short training differ by."""
+class EpochTime(Work):
+    """CPU milliseconds of an epoch on a real graph, from the difference of a long and a short training."""
 
     method: str  # a peer's name, "APPNP, PyTorch Geometric's layer", or a form of ALT-OPT-Full
     cell: Cell
@@ -106,20 +83,19 @@ class EpochTime:
     def needs_dataset(self) -> str:
         return self.cell.dataset
 
-    def is_current(self, record: Record) -> bool:
-        return True
+    def identity(self) -> Record:
+        return {"method": self.method, "dataset": self.cell.dataset, "rate": self.cell.rate}
 
-    def perform(self, contexts: DatasetContexts) -> Record:
+    def measure(self, contexts: Contexts) -> Record:
         data = contexts(self.cell.dataset).dataset
         known = hide(np.asarray(data.y), split_of(data, self.cell.rate, 0).train)
-        taken = []
+        seconds = []
         for n_epochs in (5, 5, 5 + self.n_epochs):  # the first one warms up
             began = time.process_time()
             self.train(data, known, n_epochs)
-            taken.append(time.process_time() - began)
-        line = {"key": self.key, "method": self.method, "dataset": self.cell.dataset, "rate": self.cell.rate}
-        milliseconds = 1000 * (taken[2] - taken[1]) / self.n_epochs
-        return line | {"milliseconds": milliseconds, "epochs_timed": self.n_epochs} | made_on()
+            seconds.append(time.process_time() - began)
+        milliseconds = 1000 * (seconds[2] - seconds[1]) / self.n_epochs
+        return {"milliseconds": milliseconds, "epochs_timed": self.n_epochs}
 
     def train(self, data: Dataset, known: Array, n_epochs: int) -> None:
         """So many epochs, no validation nodes to look at."""

@@ -17,9 +17,11 @@ from altopt.arrays import Array
 from altopt.errors import InputError
 from altopt.training.class_priors import class_weights, priors_from_confusion
 from altopt_lab.experiments import tuned
-from altopt_lab.experiments.methods import AltOptMethod, DatasetContext, Method, Settings, projected_on
+from altopt_lab.experiments.context import DatasetContext
+from altopt_lab.experiments.methods import AltOptMethod, Method, Settings, projected_on
 from altopt_lab.experiments.protocols import CO_OCCURRENCE, INDUCTIVE, Cell, split_of, tuning_splits
-from altopt_lab.experiments.run import accuracy, made_on
+from altopt_lab.experiments.work import made_on
+from altopt_lab.metrics import accuracy
 from altopt_lab.records import Record, Records
 
 LONGEST_FIT = 8.0  # CPU seconds: slower settings of ALT-OPT are not chosen, for hundreds of runs follow
@@ -147,7 +149,7 @@ class Trials:
         try:
             fitted = fit(self.context, split, settings, seed)
             judge = by_class_size if self.cell.judged_by_class else accuracy
-            found = judge(fitted.labels, np.asarray(data.y), split.validation)
+            found = round(judge(fitted.labels, np.asarray(data.y), split.validation), 6)
         except (ArithmeticError, RuntimeError, ValueError) as error:
             if isinstance(error, InputError):
                 raise
@@ -183,7 +185,7 @@ def by_class_size(labels: Array, y: Array, nodes: Array) -> float:
     weights = class_weights(
         codes, priors_from_confusion(codes, said[nodes], np.bincount(said, minlength=len(classes)))
     )
-    return round(float(np.mean(weights * (labels[nodes] == y[nodes]))), 6)
+    return float(np.mean(weights * (labels[nodes] == y[nodes])))
 
 
 def new_study(n_splits: int) -> Any:
@@ -229,7 +231,7 @@ def one_trial(
     import optuna
 
     for _ in range(20):  # settings that differ only in what has no meaning are the same
-        trial = study.only({key: categories(choices) for key, choices in space.items()})
+        trial = study.ask({key: categories(choices) for key, choices in space.items()})
         if trials.canonical(trial.params) not in trials.by_settings:
             break
         study.tell(trial, mean(trials.by_settings[trials.canonical(trial.params)].scores.values()))

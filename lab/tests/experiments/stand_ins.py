@@ -5,7 +5,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from altopt.datasets import communities
-from altopt_lab.experiments.methods import DatasetContext, Fitted
+from altopt_lab.experiments.context import DatasetContext
+from altopt_lab.experiments.methods import Fitted
 
 
 @dataclass

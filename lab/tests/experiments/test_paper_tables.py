@@ -12,15 +12,17 @@ from altopt.cli import main
 from altopt.datasets import communities
 from altopt.datasets.splits import hide, per_class
 from altopt_lab.experiments import published, reproduce
-from altopt_lab.experiments.claims import cell_verdicts, verdicts
+from altopt_lab.experiments.claims import cell_results, verdicts
+from altopt_lab.experiments.context import DatasetContext
 from altopt_lab.experiments.html import results_report
-from altopt_lab.experiments.methods import PLANS, DatasetContext, find_method
+from altopt_lab.experiments.methods import PLANS, find_method
 from altopt_lab.experiments.page import page
 from altopt_lab.experiments.protocols import CELLS, Cell
 from altopt_lab.experiments.run import Run
 from altopt_lab.experiments.tables import PAPER_TABLES, choice, own_labels, peers
-from altopt_lab.experiments.tables.paper_table import RecordIndex, RunFilter, Table
+from altopt_lab.experiments.tables.paper_table import RecordIndex, RunFilter
 from altopt_lab.records import read_records
+from altopt_lab.table import Table
 
 
 def record(method, cell, split, accuracy, seed=0, change=(), **more):
@@ -89,12 +91,12 @@ def test_methods_are_judged_on_the_splits_they_share():
     )
 
 
-@pytest.mark.parametrize(("accuracy", "outcome"), [(0.8383, "met"), (0.8380, "not met")])
-def test_the_cells_verdict_is_appnp_plus_the_papers_gap_less_half_a_point(accuracy, outcome):
+@pytest.mark.parametrize(("accuracy", "met"), [(0.8383, True), (0.8380, False)])
+def test_the_cells_verdict_is_appnp_plus_the_papers_gap_less_half_a_point(accuracy, met):
     index = RecordIndex([record("ALT-OPT", CORA, 0, accuracy), record("APPNP", CORA, 0, 0.84)])
-    found = next(verdict for verdict in cell_verdicts(index) if verdict.cell == CORA)
-    assert found.asked == pytest.approx(84 + 82.66 - 82.34 - 0.5)
-    assert found.outcome == outcome
+    result = next(result for result in cell_results(index) if result.cell == CORA)
+    assert result.target == pytest.approx(84 + 82.66 - 82.34 - 0.5)
+    assert result.met is met
 
 
 def test_claims_are_met_or_not_by_the_records():
@@ -169,7 +171,7 @@ def test_a_wrong_call_is_refused_in_one_line(arguments, words, capsys, tmp_path,
 
 def test_the_command_runs_records_and_goes_on(capsys, tmp_path, monkeypatch):
     monkeypatch.setattr(reproduce, "available", lambda data=None: {"Cora": True})
-    monkeypatch.setattr("altopt_lab.experiments.run.load", lambda name, data: small_context(name).dataset)
+    monkeypatch.setattr("altopt_lab.experiments.context.load", lambda name, data: small_context(name).dataset)
     monkeypatch.setattr("altopt_lab.experiments.tables.transductive.ORDER", ("AltOpt()", "LP"))
     out = tmp_path / "runs.jsonl"
     call = [

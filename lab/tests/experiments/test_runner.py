@@ -14,8 +14,9 @@ from altopt import AltOpt
 from altopt_lab.baselines import Baseline
 from altopt_lab.experiments import methods, run
 from altopt_lab.experiments.config import AltOptConfig, InputCache
+from altopt_lab.experiments.context import DatasetContext, DatasetContexts
 from altopt_lab.experiments.protocols import INDUCTIVE, Cell, split_of
-from altopt_lab.experiments.run import DatasetContexts, Run
+from altopt_lab.experiments.run import Run
 from altopt_lab.experiments.runner import work_through
 from altopt_lab.records import Records, read_records
 
@@ -154,7 +155,7 @@ def test_test_labels_reach_no_method():
     split = split_of(context.dataset, "30%", 0)
     y = np.array(context.dataset.y)
     y[split.test] = np.roll(y[split.test], 1)
-    other = methods.DatasetContext(replace(context.dataset, y=y))
+    other = DatasetContext(replace(context.dataset, y=y))
     few = {"n_epochs": 20}
     for name, settings in {"ALT-OPT": {}, "AltOpt()": {}, "LP": {}, "APPNP": few, "C&S": few}.items():
         method = methods.METHODS[name]
@@ -197,6 +198,6 @@ def test_the_peak_is_counted_anew():
     before = run.peak_gb()
     np.ones(40_000_000)  # 0.32 GB, given back at once
     high = run.peak_gb()
-    run.forget_peak()
+    run.reset_peak()
     assert high > before
     assert run.peak_gb() <= high

@@ -3,6 +3,7 @@
 import pytest
 from stand_ins import small_context
 
+from altopt_lab.bench.worker import WorkerError
 from altopt_lab.experiments import timing_tasks
 from altopt_lab.experiments.protocols import Cell
 from altopt_lab.experiments.tables.costs import cost_rows, total
@@ -32,7 +33,7 @@ def test_the_parts_of_our_training():
 
 def test_a_task_that_breaks_is_a_record(monkeypatch):
     def broken(task, **arguments):
-        raise RuntimeError(f"{task} did not finish: out of memory")
+        raise WorkerError(f"{task} did not finish: out of memory")
 
     monkeypatch.setattr("altopt_lab.experiments.timed.worker.run", broken)
     assert Cost("GCN", "cora").perform(None)["failed"] == "network did not finish: out of memory"

@@ -4,15 +4,13 @@ from altopt_lab.experiments.methods import PLANS
 from altopt_lab.experiments.protocols import GIVEN, N_SPLITS, Cell
 from altopt_lab.experiments.tables.own_labels import OURS
 from altopt_lab.experiments.tables.paper_table import (
-    NOT_RUN,
     PaperTable,
     RecordIndex,
     RunFilter,
     ScheduledRun,
-    Shown,
-    Table,
     repeated,
 )
+from altopt_lab.table import NOT_RUN, Shown, Table
 
 CHOICE_CELLS = (
     *(Cell(name, "20") for name in ("Cora", "CiteSeer", "Photo")),

@@ -7,18 +7,16 @@ import numpy as np
 from altopt_lab.experiments import published
 from altopt_lab.experiments.protocols import N_SPLITS, RATES, Cell
 from altopt_lab.experiments.tables.paper_table import (
-    NOT_RUN,
     PaperTable,
     RecordIndex,
     RunFilter,
     ScheduledRun,
-    Shown,
-    Table,
     repeated,
 )
 from altopt_lab.experiments.tables.studies import FULL, plan_rounds, rounds_table
 from altopt_lab.experiments.timed import ALT_OPT, Cost, EpochTime, LayerMemory
 from altopt_lab.records import Record
+from altopt_lab.table import NOT_RUN, Shown, Table
 
 SIZES = {"arxiv": ("ogbn-arxiv", 500), "products": ("ogbn-products", 1000)}  # and the epochs of a training
 PEERS = ("MLP", "SGC", "SIGN", "GCN", "APPNP")

@@ -4,15 +4,13 @@ from altopt_lab.baselines import HETEROPHILY as SYSTEMS
 from altopt_lab.experiments import published
 from altopt_lab.experiments.protocols import GIVEN, HETEROPHILOUS, INDUCTIVE, N_SPLITS, Cell
 from altopt_lab.experiments.tables.paper_table import (
-    NOT_RUN,
     PaperTable,
     RecordIndex,
     RunFilter,
     ScheduledRun,
-    Shown,
-    Table,
     repeated,
 )
+from altopt_lab.table import NOT_RUN, Shown, Table
 
 INDUCTIVE_METHODS = ("ALT-OPT", "MLP", "GCN", "APPNP", "SGC", "C&S")
 INDUCTIVE_CELLS = tuple(Cell(name, INDUCTIVE) for name in ("PubMed", "CS", "Physics"))

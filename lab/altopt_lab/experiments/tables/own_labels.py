@@ -5,15 +5,13 @@ import numpy as np
 from altopt_lab.experiments import published
 from altopt_lab.experiments.protocols import CELLS, CO_OCCURRENCE, N_SPLITS, Cell
 from altopt_lab.experiments.tables.paper_table import (
-    NOT_RUN,
     PaperTable,
     RecordIndex,
     RunFilter,
     ScheduledRun,
-    Shown,
-    Table,
     repeated,
 )
+from altopt_lab.table import NOT_RUN, Shown, Table
 
 OURS, RECIPE, PEER = "AltOpt()", "fixed recipe", "APPNP"
 UNAIDED = tuple(

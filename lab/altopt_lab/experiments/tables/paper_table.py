@@ -1,7 +1,7 @@
 """What a table or figure of the paper is here: the work it needs, and how it is shown from what is on record."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,10 +9,9 @@ import numpy as np
 from altopt.arrays import Array
 from altopt_lab.experiments.protocols import Cell
 from altopt_lab.experiments.run import Change, Run
-from altopt_lab.experiments.runner import Work
+from altopt_lab.experiments.work import Work
 from altopt_lab.records import Record
-
-NOT_RUN = "not run"
+from altopt_lab.table import NOT_RUN, Shown
 
 
 @dataclass(frozen=True)
@@ -35,40 +34,6 @@ class ScheduledRun:
 
     number: int
     work: Work
-
-
-@dataclass(frozen=True)
-class Table:
-    """Text cells under headings, `n_labels` columns of which say what a row is; `notes` go below."""
-
-    title: str
-    columns: tuple[str, ...]
-    rows: Sequence[tuple[str, ...]]
-    notes: tuple[str, ...] = ()
-    n_labels: int = 1
-
-
-@dataclass(frozen=True)
-class Series:
-    name: str
-    x: list[Any]
-    y: list[float]
-    spread: list[float] = field(default_factory=list)
-
-
-@dataclass(frozen=True)
-class Chart:
-    """A figure: on a page of text its numbers stand in a table, on the HTML page it is drawn."""
-
-    title: str
-    x: str
-    y: str
-    series: list[Series]
-    notes: tuple[str, ...] = ()
-    kind: str = "lines"  # or "bars"
-
-
-Shown = Table | Chart
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,10 @@ from altopt_lab.experiments.tables.paper_table import (
     RecordIndex,
     RunFilter,
     ScheduledRun,
-    Shown,
-    Table,
     repeated,
 )
 from altopt_lab.experiments.tables.transductive import methods
+from altopt_lab.table import Shown, Table
 
 FAR, TWO = 1.5, 2.0  # points from the paper's figure that call for a reason; standard errors that are none
 USUALLY = "{}, usual settings"

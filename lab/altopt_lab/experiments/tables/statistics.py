@@ -3,21 +3,14 @@
 from dataclasses import dataclass
 
 from altopt.datasets.statistics import PAPER, statistics
-from altopt_lab.experiments.run import DatasetContexts, made_on
-from altopt_lab.experiments.tables.paper_table import (
-    NOT_RUN,
-    PaperTable,
-    RecordIndex,
-    RunFilter,
-    ScheduledRun,
-    Shown,
-    Table,
-)
+from altopt_lab.experiments.tables.paper_table import PaperTable, RecordIndex, RunFilter, ScheduledRun
+from altopt_lab.experiments.work import Contexts, Work
 from altopt_lab.records import Record
+from altopt_lab.table import NOT_RUN, Shown, Table
 
 
 @dataclass(frozen=True)
-class Count:
+class Count(Work):
     """Nodes, edges, features and classes of a data set."""
 
     dataset: str
@@ -30,12 +23,11 @@ class Count:
     def needs_dataset(self) -> str:
         return self.dataset
 
-    def is_current(self, record: Record) -> bool:
-        return True
+    def identity(self) -> Record:
+        return {"dataset": self.dataset}
 
-    def perform(self, contexts: DatasetContexts) -> Record:
-        found = statistics(contexts(self.dataset).dataset)
-        return {"key": self.key, "dataset": self.dataset} | found._asdict() | made_on()
+    def measure(self, contexts: Contexts) -> Record:
+        return statistics(contexts(self.dataset).dataset)._asdict()
 
 
 def plan(only: RunFilter) -> list[ScheduledRun]:

@@ -7,26 +7,24 @@ import numpy as np
 
 from altopt.arrays import Array
 from altopt.datasets.splits import hide
-from altopt.training.pseudo_labels import Readout
 from altopt_lab.baselines import LP
 from altopt_lab.experiments import published
-from altopt_lab.experiments.config import SEARCH_SPACE, form
+from altopt_lab.experiments.config import SEARCH_SPACE, AltOptConfig
 from altopt_lab.experiments.methods import METHODS
 from altopt_lab.experiments.protocols import N_SPLITS, RATES, Cell, split_of
-from altopt_lab.experiments.run import Change, DatasetContexts, made_on
+from altopt_lab.experiments.run import Change
 from altopt_lab.experiments.tables.paper_table import (
-    Chart,
     PaperTable,
     RecordIndex,
     RunFilter,
     ScheduledRun,
-    Series,
-    Shown,
-    Table,
     repeated,
 )
 from altopt_lab.experiments.tuned import tuned_settings
+from altopt_lab.experiments.work import Contexts, Work
+from altopt_lab.metrics import accuracy
 from altopt_lab.records import Record
+from altopt_lab.table import Chart, Series, Shown, Table
 
 ABLATIONS: dict[str, Change] = {
     "ALT-OPT": (),
@@ -128,19 +126,15 @@ def show_sensitivity(index: RecordIndex) -> list[Shown]:
 
 def series_of(index: RecordIndex, name: str, method: str, places: list[tuple[Any, Cell, Change]]) -> Series:
     """Means with their deviations, where there are runs."""
-    found = [(x, index.accuracies(method, cell, change)) for x, cell, change in places]
-    there = [(x, values) for x, values in found if len(values)]
-    return Series(
-        name,
-        [x for x, _ in there],
-        [float(values.mean()) for _, values in there],
-        [float(values.std()) for _, values in there],
-    )
+    accuracies = {x: index.accuracies(method, cell, change) for x, cell, change in places}
+    recorded = {x: values for x, values in accuracies.items() if len(values)}
+    means = [float(values.mean()) for values in recorded.values()]
+    return Series(name, list(recorded), means, [float(values.std()) for values in recorded.values()])
 
 
 @dataclass(frozen=True)
-class SurestNodes:
-    """How often the K surest unlabelled nodes of each class are right, after the first update of F and by LP."""
+class SurestNodes(Work):
+    """Accuracy of the K most certain unlabelled nodes of each class, after the first update of F and by LP."""
 
     cell: Cell
     split: int
@@ -153,40 +147,33 @@ class SurestNodes:
     def needs_dataset(self) -> str:
         return self.cell.dataset
 
-    def is_current(self, record: Record) -> bool:
-        return True
+    def identity(self) -> Record:
+        return {"dataset": self.cell.dataset, "rate": self.cell.rate, "split_number": self.split}
 
-    def perform(self, contexts: DatasetContexts) -> Record:
-        context, method = contexts(self.cell.dataset), METHODS["ALT-OPT"]
+    def measure(self, contexts: Contexts) -> Record:
+        context = contexts(self.cell.dataset)
         data, y = context.dataset, np.asarray(context.dataset.y)
-        split = split_of(data, self.cell.rate, self.split)
-        known = hide(y, split.train)
-        settings, source = tuned_settings(method, self.cell)
-        model = (
-            form(settings | {"n_rounds": 0}).model(self.split, context.shared).fit(data.X, known, data.graph)
-        )
-        peer, peer_source = tuned_settings(METHODS["LP"], self.cell)
-        spread = LP(**peer).fit(data.X, known, data.graph)
-        reading = model._pseudo_labels().read(model.scores_)
-        found = {"ALT-OPT": right_at(reading, y, known)}
-        S = spread.label_distributions_
-        entropy = -np.sum(S * np.log(np.maximum(S, 1e-12)), axis=1) / np.log(S.shape[1])
-        found["LP"] = right_at(Readout(1 - entropy, S.argmax(axis=1), S.shape[1]), y, known)
-        line = {"key": self.key, "dataset": self.cell.dataset, "rate": self.cell.rate, "right": found}
-        return (
-            line
-            | {"tops": TOPS, "settings_from": [source, peer_source], "split_number": self.split}
-            | made_on()
-        )
+        known = hide(y, split_of(data, self.cell.rate, self.split).train)
+        settings, source = tuned_settings(METHODS["ALT-OPT"], self.cell)
+        config = AltOptConfig.from_settings(settings | {"n_rounds": 0})
+        model = config.model(self.split, context.feature_inputs).fit(data.X, known, data.graph)
+        peer_settings, peer_source = tuned_settings(METHODS["LP"], self.cell)
+        peer = LP(**peer_settings).fit(data.X, known, data.graph)
+        right = {
+            "ALT-OPT": right_at(model.label_distributions_, y, known),
+            "LP": right_at(peer.label_distributions_, y, known),
+        }
+        return {"right": right, "tops": TOPS, "settings_from": [source, peer_source]}
 
 
-def right_at(reading: Readout, y: Array, known: Array) -> list[float]:
-    """Share of right labels among the K surest unlabelled nodes of each class, for each K."""
-    free = np.flatnonzero(known < 0)
-    order = free[np.argsort(-reading.w[free], kind="stable")]
-    by_class = [order[reading.label[order] == k] for k in range(reading.n_classes)]
-    chosen = [np.concatenate([nodes[:K] for nodes in by_class]) for K in TOPS]
-    return [round(float(np.mean(reading.label[nodes] == y[nodes])), 6) for nodes in chosen]
+def right_at(S: Array, y: Array, known: Array) -> list[float]:
+    """Accuracy on the K most certain unlabelled nodes of each class, for each K; certainty is 1 - H(S_i) / log c."""
+    label, n_classes = S.argmax(axis=1), S.shape[1]
+    certainty = 1 + np.sum(S * np.log(np.maximum(S, 1e-12)), axis=1) / np.log(n_classes)
+    unlabelled = np.flatnonzero(known < 0)
+    order = unlabelled[np.argsort(-certainty[unlabelled], kind="stable")]
+    by_class = [order[label[order] == k] for k in range(n_classes)]
+    return [round(accuracy(label, y, np.concatenate([nodes[:K] for nodes in by_class])), 6) for K in TOPS]
 
 
 def plan_top(only: RunFilter) -> list[ScheduledRun]:

@@ -3,15 +3,13 @@
 from altopt_lab.experiments import published
 from altopt_lab.experiments.protocols import CELLS, CITATION, CO_OCCURRENCE, N_RUNS, N_SPLITS, Cell
 from altopt_lab.experiments.tables.paper_table import (
-    NOT_RUN,
     PaperTable,
     RecordIndex,
     RunFilter,
     ScheduledRun,
-    Shown,
-    Table,
     repeated,
 )
+from altopt_lab.table import NOT_RUN, Shown, Table
 
 # the methods whose comparison says most come first
 ORDER = (

@@ -1,0 +1,44 @@
+"""Data sets for runs, and what is worked out once for all runs on one of them."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from altopt.datasets import Dataset, load
+from altopt_lab.experiments.config import InputCache
+
+
+@dataclass
+class DatasetContext:
+    """A data set, with encoder inputs that its runs share.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    feature_inputs : InputCache
+        Inputs made of X.
+    link_inputs : InputCache
+        Inputs made of rows of the adjacency.
+    """
+
+    dataset: Dataset
+    feature_inputs: InputCache = field(default_factory=InputCache)
+    link_inputs: InputCache = field(default_factory=InputCache)
+
+
+class DatasetContexts:
+    """Contexts by the name of their data set, which is read when it is first needed.
+
+    Parameters
+    ----------
+    folder : Path or None
+        Folder of the raw files; None: ALTOPT_DATA or ./data.
+    """
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self._folder = folder
+        self._contexts: dict[str, DatasetContext] = {}
+
+    def __call__(self, name: str) -> DatasetContext:
+        if name not in self._contexts:
+            self._contexts[name] = DatasetContext(load(name, self._folder))
+        return self._contexts[name]
