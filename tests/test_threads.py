@@ -1,5 +1,8 @@
-"""Work side by side: in order, each with its share of threads, and everything as it was afterwards."""
+"""Threads: parallel work in order, limits, and systems without the functions of Linux."""
 
+import os
+import subprocess
+import sys
 import threading
 import time
 from contextvars import ContextVar
@@ -64,10 +67,56 @@ def test_an_error_comes_out_and_threads_are_given_back(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("asked", "expected"), [("1", 1), ("3", 3), ("64", 8), ("2,1", 2), ("", 8), ("many", 8), ("0", 8)]
+    ("limit", "expected"), [("1", 1), ("3", 3), ("64", 8), ("2,1", 2), ("", 8), ("many", 8), ("0", 8)]
 )
-def test_omp_num_threads_is_a_limit(asked, expected, monkeypatch):
-    monkeypatch.setattr(threads, "_one", ContextVar("none held back", default=False))
+def test_omp_num_threads_is_a_limit(limit, expected, monkeypatch):
+    monkeypatch.setattr(threads, "_single_thread", ContextVar("none held back", default=False))
     monkeypatch.setattr(threads.os, "sched_getaffinity", lambda _: set(range(8)))
-    monkeypatch.setenv("OMP_NUM_THREADS", asked)
+    monkeypatch.setenv("OMP_NUM_THREADS", limit)
     assert kernel_threads() == expected
+
+
+def test_processors_are_counted_on_every_system(monkeypatch):
+    assert threads.available_processors() == len(os.sched_getaffinity(0))
+    monkeypatch.delattr(os, "sched_getaffinity")  # macOS, Windows
+    monkeypatch.setattr(os, "process_cpu_count", lambda: 6, raising=False)  # Python 3.13
+    assert threads.available_processors() == 6
+    monkeypatch.delattr(os, "process_cpu_count")
+    monkeypatch.setattr(os, "cpu_count", lambda: 5)
+    assert threads.available_processors() == 5
+    monkeypatch.setattr(os, "cpu_count", lambda: None)
+    assert threads.available_processors() == 1
+
+
+PROGRAM = """
+import os, mmap
+import numpy, scipy.sparse, sklearn  # they ask the system for themselves
+{missing}
+import altopt, altopt.threads, altopt.arrays
+from altopt.datasets.communities import communities
+altopt.threads.MULTITHREAD_MIN_SIZE = 0  # as in a large fit
+altopt.arrays.MAPPED_MIN_BYTES = 1000
+data = communities(200, 2, seed=0)
+y = data.y.copy()
+y[20:] = -1
+model = altopt.AltOpt(random_state=0).fit(data.X, y, graph=data.graph)
+assert altopt.diffuse(data.graph, data.X).shape == data.X.shape
+print((model.transduction_ == data.y).mean())
+"""
+MISSING = {
+    "macOS": "del os.sched_getaffinity; del mmap.MADV_HUGEPAGE",
+    "Windows": "del os.sched_getaffinity; del os.register_at_fork; del os.fork; del mmap.MADV_HUGEPAGE",
+    "no huge pages": "mmap.MADV_HUGEPAGE = -1",  # the system refuses it with an OSError
+}
+
+
+@pytest.mark.parametrize("system", MISSING)
+def test_a_fit_needs_nothing_that_only_linux_has(system):
+    run = subprocess.run(
+        [sys.executable, "-c", PROGRAM.format(missing=MISSING[system])],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr
+    assert float(run.stdout) > 0.9

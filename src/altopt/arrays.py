@@ -1,6 +1,7 @@
 """The array type, allocation of large arrays, and row operations shared by all modules: one-hot, softmax, certainty."""
 
 import mmap
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -25,8 +26,9 @@ def allocate(shape: tuple[int, ...], dtype: Any) -> Array:
     if size < MAPPED_MIN_BYTES:
         return np.empty(shape, dtype=dtype)
     mapped = mmap.mmap(-1, size)
-    if hasattr(mmap, "MADV_HUGEPAGE"):
-        mapped.madvise(mmap.MADV_HUGEPAGE)
+    if hasattr(mmap, "MADV_HUGEPAGE"):  # Linux alone
+        with suppress(OSError):  # a kernel built without huge pages
+            mapped.madvise(mmap.MADV_HUGEPAGE)
     return np.frombuffer(mapped, dtype=dtype).reshape(shape)
 
 

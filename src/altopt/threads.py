@@ -1,4 +1,4 @@
-"""One place decides how many threads the linear algebra underneath may use."""
+"""How many threads the linear algebra and the kernels may use."""
 
 import os
 from collections import deque
@@ -12,12 +12,10 @@ from threadpoolctl import ThreadpoolController
 
 from altopt.errors import require_extra
 
-MULTITHREAD_MIN_SIZE = (
-    10_000_000  # numbers in the largest array; below this a second thread costs more than it brings
-)
+# entries in the largest array; below this a second thread costs more than it gains
+MULTITHREAD_MIN_SIZE = 10_000_000
 
-
-_one = ContextVar("one thread only", default=False)
+_single_thread = ContextVar("single thread", default=False)
 _forked = False
 
 
@@ -26,30 +24,39 @@ def _note_fork() -> None:
     _forked = True
 
 
-# the threads of a parent do not live in its child, and OpenMP waits for them for ever
-os.register_at_fork(after_in_child=_note_fork)
+# a forked child has none of its parent's threads, and OpenMP would wait for them for ever; Windows has no fork
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_note_fork)
+
+
+def available_processors() -> int:
+    """Processors that this process may run on; all of the machine where the system does not say."""
+    if hasattr(os, "sched_getaffinity"):  # not on macOS and Windows
+        return len(os.sched_getaffinity(0))
+    count = getattr(os, "process_cpu_count", os.cpu_count)  # from Python 3.13 on
+    return int(count() or 1)
 
 
 def kernel_threads() -> int:
-    """How many threads a native kernel may use now: one per processor, or what OMP_NUM_THREADS allows."""
-    if _forked or _one.get():
+    """Number of threads a compiled kernel may use now: one per processor, at most OMP_NUM_THREADS."""
+    if _forked or _single_thread.get():
         return 1
-    asked = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
-    available = len(os.sched_getaffinity(0))
-    return min(available, int(asked)) if asked.isdigit() and int(asked) > 0 else available
+    limit = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
+    available = available_processors()
+    return min(available, int(limit)) if limit.isdigit() and int(limit) > 0 else available
 
 
 @contextmanager
 def threads_for(size: int, *, with_torch: bool) -> Iterator[None]:
-    """One thread while the largest array has fewer than MULTITHREAD_MIN_SIZE numbers, all of them otherwise.
+    """One thread while the largest array has fewer than MULTITHREAD_MIN_SIZE entries, all of them otherwise.
 
-    On many small products threads mostly wait for each other, and on a busy machine they wait for long. Say
-    `with_torch` where torch will do the work: only what is loaded can be limited.
+    Threads of many small products mostly wait for each other, and for long on a busy machine. Set `with_torch` where
+    torch does the work: it must be imported before its threads can be limited.
     """
     if size >= MULTITHREAD_MIN_SIZE:
         yield
         return
-    outer = _one.set(True)
+    outer = _single_thread.set(True)
     try:
         with ThreadpoolController().limit(limits=1):
             if with_torch:
@@ -58,15 +65,15 @@ def threads_for(size: int, *, with_torch: bool) -> Iterator[None]:
             else:
                 yield
     finally:
-        _one.reset(outer)
+        _single_thread.reset(outer)
 
 
 @contextmanager
 def side_by_side(n_most: int) -> Iterator[Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]]:
-    """A `map` for work in torch: up to `n_most` calls at once, each on its share of threads, results in order.
+    """A parallel `map` for work in torch: up to `n_most` calls at once, results in order.
 
-    Torch's threads meet after every operation, and where others use the processors too they mostly wait for each
-    other. Threads that each do a whole call meet seldom. With one thread to spare it is Python's own `map`.
+    Each call has an equal share of the threads. Torch synchronises its threads after every operation, which is slow
+    on a busy machine; threads that each do a whole call rarely wait. With a single thread it is Python's own `map`.
     """
     n_threads = kernel_threads()
     n_workers = min(n_threads, n_most)
@@ -82,7 +89,7 @@ def side_by_side(n_most: int) -> Iterator[Callable[[Callable[[Any], Any], Iterab
             waiting: deque[Future[Any]] = deque()
             for job in jobs:
                 waiting.append(pool.submit(work, job))
-                if len(waiting) > 2 * n_workers:  # results that wait their turn take memory
+                if len(waiting) > 2 * n_workers:  # bounds the memory of results not yet consumed
                     yield waiting.popleft().result()
             while waiting:
                 yield waiting.popleft().result()
@@ -92,8 +99,8 @@ def side_by_side(n_most: int) -> Iterator[Callable[[Callable[[Any], Any], Iterab
 
 def _begin_worker(n_threads: int) -> None:
     torch = require_extra("torch", "torch", "A neural network encoder")
-    _one.set(True)
-    torch.set_num_threads(n_threads)  # a setting of each thread
+    _single_thread.set(True)
+    torch.set_num_threads(n_threads)  # set per thread
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from altopt.operator.kernels.dispatch import description
-from altopt.threads import MULTITHREAD_MIN_SIZE, threads_for
+from altopt.threads import MULTITHREAD_MIN_SIZE, available_processors, threads_for
 from altopt_lab.bench.timing import Contestant, Timing, best_of, race
 
 TRIAD = "STREAM triad"
@@ -29,15 +29,11 @@ PACKAGES = (
 )
 
 
-def n_cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 def describe() -> dict[str, Any]:
     """Processor, cores, memory and versions."""
     return {
         "cpu": cpu_model(),
-        "cores": n_cores(),
+        "cores": available_processors(),
         "memory_gb": round(memory_gb(), 1),
         "system": f"{platform.system()} {platform.machine()}, Python {platform.python_version()}",
         "kernels": description(),
@@ -74,7 +70,7 @@ def same_threads(size: int = MULTITHREAD_MIN_SIZE) -> Iterator[int]:
 
     with threads_for(size, with_torch=True):
         before = torch.get_num_threads()
-        torch.set_num_threads(1 if size < MULTITHREAD_MIN_SIZE else n_cores())
+        torch.set_num_threads(1 if size < MULTITHREAD_MIN_SIZE else available_processors())
         try:
             yield torch.get_num_threads()
         finally:
