@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 
 from altopt.errors import InputError
 from altopt.operator.kernels import dispatch
-from altopt.solvers import ChebyshevSteps, ConjugateGradient, GradientSteps, JacobiSteps
+from altopt.solvers import ChebyshevSteps, ConjugateGradient, Direct, GradientSteps, JacobiSteps
 from altopt.views import (
     CrossEntropyFeatureView,
     FeatureView,
@@ -72,10 +72,10 @@ def test_a_view_without_a_pull_is_solved_by_its_residual():
 def test_the_roughness_a_solver_comes_by_is_the_graph_views_distance(solver):
     problem = toy(n=40)
     views = objective(problem)
-    found = solver.solve(views, problem.F)
-    assert found.roughness == pytest.approx(GraphView(problem.A_tilde).distance(found.F), rel=1e-9)
-    parts = views.parts(found.F, found.roughness)
-    assert parts == pytest.approx(views.parts(found.F))
+    solution = solver.solve(views, problem.F)
+    assert solution.roughness == pytest.approx(GraphView(problem.A_tilde).distance(solution.F), rel=1e-9)
+    parts = views.parts(solution.F, solution.roughness)
+    assert parts == pytest.approx(views.parts(solution.F))
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -86,10 +86,12 @@ def test_a_certificate_holds_in_every_precision(form, rtol, dtype):
     problem = toy(n=60)
     views = objective(problem)
     truth = np.linalg.solve(views.half_hessian().toarray(), -views.residual(np.zeros_like(problem.F)))
-    found = form(rtol=rtol).solve(views, problem.F.astype(dtype))
-    assert found.converged
-    assert found.F.dtype == dtype
-    assert np.linalg.norm(found.F - truth) <= max(2 * rtol, 2 * np.finfo(dtype).eps) * np.linalg.norm(truth)
+    solution = form(rtol=rtol).solve(views, problem.F.astype(dtype))
+    assert solution.converged
+    assert solution.F.dtype == dtype
+    assert np.linalg.norm(solution.F - truth) <= max(2 * rtol, 2 * np.finfo(dtype).eps) * np.linalg.norm(
+        truth
+    )
 
 
 @pytest.mark.parametrize("solver", [GradientSteps, JacobiSteps, ChebyshevSteps])
@@ -100,6 +102,39 @@ def test_half_the_bytes_give_nearly_the_same(solver):
     assert "float16" in half.kernel
     assert half.F.dtype == problem.F.dtype
     assert np.linalg.norm(half.F - double.F) < 3e-3 * np.linalg.norm(double.F)
+
+
+@pytest.mark.parametrize("graph_view", [GraphView, SquaredLaplacianView])  # fused, and by the views
+@pytest.mark.parametrize(
+    ("solver", "fewest", "most"),
+    [
+        (GradientSteps(3), 3, 3),
+        (JacobiSteps(0), 0, 0),
+        (ChebyshevSteps(), 15, 15),
+        (ChebyshevSteps(n_steps=7), 7, 7),
+        (ChebyshevSteps(n_steps=40, rtol=0.05), 1, 20),
+        (ChebyshevSteps(n_steps=2, rtol=1e-9), 2, 2),
+    ],
+    ids=repr,
+)
+def test_a_solution_carries_the_steps_that_were_made(solver, fewest, most, graph_view):
+    problem = toy(n=40)
+    views = objective(problem, graph_view=graph_view)
+    solution = solver.solve(views, problem.F)
+    assert not solver.converges
+    assert fewest <= len(solution.steps.coefficients) <= most
+    assert_allclose(solution.steps.replay(views, problem.F), solution.F, atol=1e-10)
+    stopped_early = len(solution.steps.coefficients) < most
+    # one product for each step, one for the step that is measured and dropped, one for the residual at the end
+    assert solution.n_products == len(solution.steps.coefficients) + stopped_early + 1
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("solver", [ChebyshevSteps(rtol=1e-9), ConjugateGradient(1e-9), Direct()], ids=repr)
+def test_a_solver_that_converges_carries_no_steps(solver, dtype):
+    problem = toy(n=40)
+    assert solver.converges
+    assert solver.solve(objective(problem), problem.F.astype(dtype)).steps is None
 
 
 def test_a_storage_nobody_knows_is_refused():

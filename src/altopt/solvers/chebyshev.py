@@ -16,18 +16,39 @@ DEFAULT_N_STEPS = 15  # without n_steps and rtol
 
 @dataclass(frozen=True)
 class ChebyshevSteps(Solver):
-    """The Chebyshev semi-iteration for H F = rhs, preconditioned by the views' step_scale.
+    """The Chebyshev semi-iteration for H F = rhs, preconditioned by the views' step_scale. The default, with `rtol`.
 
         F <- F + step_size r(F) / step_scale + momentum (F - F_before),      r(F) = rhs - H F
 
     The spectrum of diag(step_scale)^-1 H lies in [min(lower / step_scale), max(upper / step_scale)]; for the
-    paper's views that is [lambda1 / (1 + lambda1), (2 + lambda1) / (1 + lambda1)]. `n_steps` are taken, or, with
-    `rtol`, as many as it takes until ||F - F*|| <= rtol ||F*|| is certain: each step measures the residual of the F
-    it starts from. `storage` is "float16", "float32" or "float64", the form F is kept in between steps; None is F's
-    own. Where that is too coarse for rtol, it goes on in float64.
+    paper's views that is [lambda1 / (1 + lambda1), (2 + lambda1) / (1 + lambda1)].
+
+    Parameters
+    ----------
+    n_steps : int, optional
+        Steps to make, with `rtol` at most. By default 15; with `rtol` as many as theory asks for.
+    rtol : float, optional
+        Stop when ||F - F*|| <= rtol ||F*|| is certain: each step measures the residual of the F it starts from.
+    storage : {"float16", "float32", "float64"}, optional
+        Precision in which F is kept between steps; that of F by default. Where it is too coarse for `rtol`, and
+        `n_steps` is not given, the solver goes on in float64.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> from altopt.operator import NormalizedAdjacency
+    >>> from altopt.views import FeatureView, GraphView
+    >>> A_tilde = NormalizedAdjacency(sp.csr_array([[0.0, 1.0], [1.0, 0.0]]))
+    >>> objective = Objective([FeatureView(np.eye(2)), GraphView(A_tilde)])
+    >>> solution = ChebyshevSteps(n_steps=20, rtol=0.1).solve(objective, np.zeros((2, 2)))
+    >>> solution.F.round(3)
+    array([[0.654, 0.308],
+           [0.308, 0.654]])
+    >>> len(solution.steps.coefficients), solution.reason
+    (3, 'Reached rtol=0.1.')
     """
 
-    n_steps: int | None = None  # None: DEFAULT_N_STEPS, or what theory asks for rtol
+    n_steps: int | None = None
     rtol: float | None = None
     storage: str | None = None
 
@@ -46,11 +67,11 @@ class ChebyshevSteps(Solver):
         system = objective.system(F.shape[0])
         if system is None:
             return self._by_views(objective, F, bounds)
-        found = self._staged(system, objective, F, bounds, self.storage)
-        if found.converged or self.n_steps is not None or (self.storage is None and F.dtype == np.float64):
-            return found
-        finer = self._staged(system, objective, found.F.astype(np.float64), bounds, "float64")
-        return replace(finer, F=finer.F.astype(F.dtype), n_products=found.n_products + finer.n_products)
+        coarse = self._staged(system, objective, F, bounds, self.storage)
+        if coarse.converged or self.n_steps is not None or (self.storage is None and F.dtype == np.float64):
+            return coarse
+        fine = self._staged(system, objective, coarse.F.astype(np.float64), bounds, "float64")
+        return replace(fine, F=fine.F.astype(F.dtype), n_products=coarse.n_products + fine.n_products)
 
     def _staged(
         self, system: System, objective: Objective, F: Array, bounds: Curvature, storage: str | None
@@ -68,7 +89,7 @@ class ChebyshevSteps(Solver):
             taken.append((step_size, momentum))
             X, before = before, X
         steps = None if self.converges else Steps.of(scale, taken)
-        return staged.conclude(X, before, n_products, self._end(n_products, reached), reached, steps)
+        return staged.conclude(X, before, n_products, self._reason(n_products, reached), reached, steps)
 
     def _by_views(self, objective: Objective, F: Array, bounds: Curvature) -> Solution:
         scale = np.asarray(bounds.step_scale)
@@ -85,7 +106,7 @@ class ChebyshevSteps(Solver):
             F = F + change
             taken.append((step_size, momentum))
         steps = None if self.converges else Steps.of(scale, taken)
-        return conclude(objective, F, n_products, self._end(n_products, reached), reached, steps)
+        return conclude(objective, F, n_products, self._reason(n_products, reached), reached, steps)
 
     def _max_steps(self, bounds: Curvature) -> int:
         """How many steps to take at most."""
@@ -101,12 +122,12 @@ class ChebyshevSteps(Solver):
         uneven = float(np.sqrt(np.max(bounds.step_scale) / np.min(bounds.step_scale)))
         return 3 + int(np.ceil(np.log(20 * uneven * high / low / self.rtol) / np.log(q)))
 
-    def _end(self, n_done: int, reached: bool) -> str:
+    def _reason(self, n_steps: int, reached: bool) -> str:
         if self.rtol is None:
-            return f"Took n_steps={n_done} Chebyshev steps."
+            return f"Took n_steps={n_steps} Chebyshev steps."
         if reached:
             return f"Reached rtol={self.rtol:g}."
-        return f"Stopped after {n_done} steps before rtol={self.rtol:g}. Raise n_steps or feature_weight."
+        return f"Stopped after {n_steps} steps before rtol={self.rtol:g}. Raise n_steps or feature_weight."
 
 
 def spectrum(bounds: Curvature) -> tuple[float, float]:

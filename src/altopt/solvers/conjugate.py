@@ -20,12 +20,31 @@ from altopt.views import Objective, System
 
 @dataclass(frozen=True)
 class ConjugateGradient(Solver):
-    """H F = rhs until ||F - F*|| <= rtol * ||F*|| is certain, or `max_steps`.
+    """Jacobi-preconditioned conjugate gradients for H F = rhs, until ||F - F*|| <= rtol ||F*|| is certain.
 
-    Certain: with r = rhs - H F and H >= lambda1 I, ||F - F*|| <= ||r|| / lambda1 (the squared feature view,
-    any positive semidefinite graph view, lambda1 > 0). Without such a bound it stops at
-    ||r|| <= rtol * ||rhs|| and Solution.error_bound is None. Each column has its own step lengths; all share
-    each product with A_tilde. Where float32 is too coarse for rtol, it goes on in float64.
+    With r = rhs - H F and H >= lambda1 I, ||F - F*|| <= ||r|| / lambda1 (the squared feature view, any positive
+    semidefinite graph view, lambda1 > 0). Without such a bound it stops at ||r|| <= rtol ||rhs|| and
+    `Solution.error_bound` is None. Each column has its own step lengths; all share each product with A_tilde. Where
+    float32 is too coarse for `rtol`, the solver goes on in float64.
+
+    Parameters
+    ----------
+    rtol : float
+    max_steps : int
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> from altopt.operator import NormalizedAdjacency
+    >>> from altopt.views import FeatureView, GraphView
+    >>> A_tilde = NormalizedAdjacency(sp.csr_array([[0.0, 1.0], [1.0, 0.0]]))
+    >>> objective = Objective([FeatureView(np.eye(2)), GraphView(A_tilde)])
+    >>> solution = ConjugateGradient(rtol=1e-9).solve(objective, np.zeros((2, 2)))
+    >>> solution.F.round(6)
+    array([[0.666667, 0.333333],
+           [0.333333, 0.666667]])
+    >>> solution.converged, solution.reason
+    (True, 'Reached rtol=1e-09.')
     """
 
     rtol: float = 1e-6
@@ -41,12 +60,12 @@ class ConjugateGradient(Solver):
         system = objective.system(F.shape[0])
         if system is None:
             return self._by_views(objective, F)
-        solution = self._staged(system, objective, F, self.max_steps)
-        left = self.max_steps - solution.n_products
-        if solution.converged or F.dtype == np.float64 or left <= 0:
-            return solution
-        finer = self._staged(system, objective, solution.F.astype(np.float64), left)
-        return replace(finer, F=finer.F.astype(F.dtype), n_products=solution.n_products + finer.n_products)
+        coarse = self._staged(system, objective, F, self.max_steps)
+        steps_left = self.max_steps - coarse.n_products
+        if coarse.converged or F.dtype == np.float64 or steps_left <= 0:
+            return coarse
+        fine = self._staged(system, objective, coarse.F.astype(np.float64), steps_left)
+        return replace(fine, F=fine.F.astype(F.dtype), n_products=coarse.n_products + fine.n_products)
 
     def _staged(self, system: System, objective: Objective, F: Array, max_steps: int) -> Solution:
         step_scale = np.asarray(objective.curvature(F.shape[0]).step_scale)
@@ -73,11 +92,13 @@ class ConjugateGradient(Solver):
             residual = float(np.sqrt(square))
             beta = np.divide(rz_next, rz, out=np.zeros_like(rz), where=rz > 0)
             rz = rz_next
-        # R was carried along; what it has lost to rounding shows in a residual measured afresh
-        found = staged.conclude(X, R, n_products, self._end(reached), reached)
-        if reached and not staged.close_enough(found.residual, X, 2 * self.rtol):
-            return replace(found, converged=False, reason=f"{F.dtype} is too coarse for rtol={self.rtol:g}.")
-        return found
+        # R is updated, not computed; the residual measured again shows what it has lost to rounding
+        solution = staged.conclude(X, R, n_products, self._reason(reached), reached)
+        if reached and not staged.close_enough(solution.residual, X, 2 * self.rtol):
+            return replace(
+                solution, converged=False, reason=f"{F.dtype} is too coarse for rtol={self.rtol:g}."
+            )
+        return solution
 
     def _by_views(self, objective: Objective, F: Array) -> Solution:
         lower, _, step_scale = (np.asarray(bound) for bound in objective.curvature(F.shape[0]))
@@ -89,7 +110,7 @@ class ConjugateGradient(Solver):
         rz = column_products(R, Z)
         for n_done in range(self.max_steps):
             if self._close_enough(objective, R, F, rhs, lower):
-                return conclude(objective, F, n_done + 1, self._end(True))
+                return conclude(objective, F, n_done + 1, self._reason(True))
             HD = objective.residual(D) + rhs
             curvature = column_products(D, HD)
             alpha = np.divide(rz, curvature, out=np.zeros_like(rz), where=curvature > 0)
@@ -99,9 +120,9 @@ class ConjugateGradient(Solver):
             rz_next = column_products(R, Z)
             D = Z + np.divide(rz_next, rz, out=np.zeros_like(rz), where=rz > 0) * D
             rz = rz_next
-        return conclude(objective, F, self.max_steps + 1, self._end(False), converged=False)
+        return conclude(objective, F, self.max_steps + 1, self._reason(False), converged=False)
 
-    def _end(self, reached: bool) -> str:
+    def _reason(self, reached: bool) -> str:
         if reached:
             return f"Reached rtol={self.rtol:g}."
         return f"Stopped at max_steps={self.max_steps} before rtol={self.rtol:g}. Raise max_steps or feature_weight."

@@ -1,4 +1,4 @@
-"""A sparse factorisation of H: the exact answer, for graphs small enough to factor."""
+"""A sparse factorisation of H: the exact solution, for graphs small enough to factor."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,21 @@ from altopt.views import Objective
 
 @dataclass(frozen=True)
 class Direct(Solver):
-    """H F = rhs by a sparse LU factorisation; where F starts does not matter. The truth in tests."""
+    """H F = rhs by a sparse LU factorisation; where F starts does not matter. The reference in tests.
+
+    Examples
+    --------
+    Two joined nodes, the encoder sure of opposite classes; H = 2 I - A_tilde:
+
+    >>> import scipy.sparse as sp
+    >>> from altopt.operator import NormalizedAdjacency
+    >>> from altopt.views import FeatureView, GraphView
+    >>> A_tilde = NormalizedAdjacency(sp.csr_array([[0.0, 1.0], [1.0, 0.0]]))
+    >>> objective = Objective([FeatureView(np.eye(2)), GraphView(A_tilde)])
+    >>> Direct().solve(objective, np.zeros((2, 2))).F.round(6)
+    array([[0.666667, 0.333333],
+           [0.333333, 0.666667]])
+    """
 
     @property
     def converges(self) -> bool:

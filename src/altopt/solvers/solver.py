@@ -1,4 +1,4 @@
-"""What a solver for F must do, and the solution it hands back."""
+"""The contract of a solver for F, and the Solution it returns: F, its certificate, and the steps that were made."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
@@ -15,16 +15,32 @@ from altopt.views import Objective
 
 @dataclass(frozen=True)
 class Steps:
-    """The steps that a solver made, from the first to the last:
+    """The steps that a solver made, first to last.
 
-    F <- F - step_size * residual(F) / scale + momentum * (F - F_before)
+        F <- F - step_size residual(F) / scale + momentum (F - F_before)
+
+    Parameters
+    ----------
+    scale : array of shape (n_nodes,)
+        What the row of each node is divided by.
+    coefficients : array of shape (n_steps, 2)
+        (step_size, momentum) of each step. The momentum of the first one is 0.
+
+    Examples
+    --------
+    >>> from altopt.views import FeatureView
+    >>> objective = Objective([FeatureView(np.array([[1.0, 0.0]]))])
+    >>> steps = Steps.of(np.array([2.0]), [(1.0, 0.0), (1.0, 0.0)])
+    >>> steps.replay(objective, np.array([[0.0, 0.0]]))  # each step goes half the way to P
+    array([[0.75, 0.  ]])
     """
 
-    scale: Array  # one number per node
-    coefficients: Array  # k x 2: step_size and momentum of each step; the momentum of the first is 0
+    scale: Array
+    coefficients: Array
 
     @classmethod
     def of(cls, scale: Array, coefficients: Iterable[tuple[float, float]]) -> "Steps":
+        """From any iterable of (step_size, momentum)."""
         return cls(scale, np.array(list(coefficients), dtype=np.float64).reshape(-1, 2))
 
     def replay(self, objective: Objective, F: Array) -> Array:
@@ -38,26 +54,79 @@ class Steps:
 
 @dataclass(frozen=True)
 class Solution:
-    """An F, how good it is, and why the solver stopped."""
+    """F, how good it is, and why the solver stopped.
+
+    Attributes
+    ----------
+    F : array of shape (n_nodes, n_classes)
+    n_products : int
+        Evaluations of the half gradient, each one product with A_tilde (two for its square).
+    residual : float
+        Frobenius norm of the half gradient at F.
+    error_bound : float or None
+        ||F - F*|| is at most this, F* being the minimiser; None where no bound is known.
+    converged : bool
+        False where a tolerance was asked for and not reached.
+    reason : str
+        Why the solver stopped, as a sentence.
+    roughness : float or None
+        tr(F' L~ F), where the solver has computed it.
+    kernel : str
+        Which kernel made the steps; "views": the views' own half gradients.
+    steps : Steps or None
+        The steps that were made; None for a solver that converges.
+
+    Examples
+    --------
+    >>> from altopt.solvers import JacobiSteps
+    >>> from altopt.views import FeatureView
+    >>> objective = Objective([FeatureView(np.array([[1.0, 0.0]]))])
+    >>> solution = JacobiSteps(n_steps=1).solve(objective, np.zeros((1, 2)))
+    >>> solution.F, solution.residual, solution.reason
+    (array([[1., 0.]]), 0.0, 'Took n_steps=1 steps, each row by its own size.')
+    >>> solution.steps.coefficients
+    array([[1., 0.]])
+    """
 
     F: Array
-    n_products: int  # evaluations of the half gradient, each one product with A_tilde (two for its square)
-    residual: float  # ||half gradient at F||, the Frobenius norm
-    error_bound: float | None  # ||F - F*|| is at most this; None where no bound is known
+    n_products: int
+    residual: float
+    error_bound: float | None
     converged: bool
     reason: str
-    roughness: float | None = None  # tr(F' L~ F), where the solver came by it
-    kernel: str = "views"  # which kernel made the steps; "views": the views' own half gradients
-    steps: Steps | None = None  # what was done, by a solver that makes a given number of steps
+    roughness: float | None = None
+    kernel: str = "views"
+    steps: Steps | None = None
 
 
 class Solver(ABC):
-    """Moves F towards the minimiser of an objective."""
+    """Moves F towards the minimiser of an objective.
+
+    Subclass it with a frozen dataclass of settings. `altopt.checks.check_solver` holds it to the contract.
+
+    Attributes
+    ----------
+    converges : bool
+        Whether it goes on until F is the solution to a tolerance. If not, it makes a given number of steps, F
+        depends on where it started, and `Solution.steps` says what was done.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> @dataclass(frozen=True)
+    ... class OneStep(Solver):
+    ...     converges = False
+    ...
+    ...     def solve(self, objective, F):
+    ...         steps = Steps.of(objective.curvature(len(F)).step_scale, [(1.0, 0.0)])
+    ...         return conclude(objective, steps.replay(objective, F), 1, "Took one step.", steps=steps)
+    >>> from altopt.checks import check_solver
+    >>> check_solver(OneStep())
+    """
 
     @property
     @abstractmethod
-    def converges(self) -> bool:
-        """Whether it goes on until F is the solution to a tolerance. If not, F depends on where it started."""
+    def converges(self) -> bool: ...
 
     @abstractmethod
     def solve(self, objective: Objective, F: Array) -> Solution:
@@ -89,28 +158,28 @@ def conclude(
     return Solution(F, n_products + 1, residual, bound, converged, reason, steps=steps)
 
 
-def require_quadratic(objective: Objective, solver: object) -> None:
-    """Linear solvers work on quadratic views only; say so."""
-    odd = [type(view).__name__ for view in objective.views if not view.quadratic]
-    if odd:
+def require_quadratic(objective: Objective, solver: Solver) -> None:
+    """Refuse views that a linear solver does not serve."""
+    others = [type(view).__name__ for view in objective.views if not view.quadratic]
+    if others:
         raise InputError(
-            f"{type(solver).__name__} needs quadratic views, but {' and '.join(odd)} is not. "
+            f"{type(solver).__name__} needs quadratic views, but {' and '.join(others)} is not. "
             "Use GradientSteps or JacobiSteps."
         )
 
 
 def require_minimum(objective: Objective, n_nodes: int, H: Any | None = None) -> None:
-    """Refuse an objective that is unbounded below: a whole component on which nothing holds F."""
-    held = np.asarray(objective.curvature(n_nodes).lower) > 0
-    if held.all():
+    """Refuse an objective that is unbounded below: a whole component where no view has lower > 0."""
+    bounded = np.asarray(objective.curvature(n_nodes).lower) > 0
+    if bounded.all():
         return
     H = objective.half_hessian() if H is None else H
     _, component = connected_components(H, directed=False)
-    # a node alone in its component is held by its own diagonal: its row of A_tilde is zero
+    # a node alone in its component is bounded by its own diagonal: its row of A_tilde is zero
     alone = np.bincount(component) == 1
-    loose = ~alone & (np.bincount(component, weights=held) == 0)
-    if loose.any():
+    unbounded = ~alone & (np.bincount(component, weights=bounded) == 0)
+    if unbounded.any():
         raise InputError(
-            f"The objective has no minimum: {int(loose.sum()):,} connected component(s) carry no label and the "
+            f"The objective has no minimum: {int(unbounded.sum()):,} connected component(s) carry no label and the "
             "feature view does not hold F there. Use FeatureView, or a fixed number of steps (GradientSteps)."
         )

@@ -1,4 +1,4 @@
-"""D_X: F should agree with what the features alone say, the encoder's output P."""
+"""D_X: F should agree with the encoder's output P, which knows the features alone."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -9,12 +9,28 @@ import scipy.sparse as sp
 from altopt.arrays import Array, row_blocks, softmax
 from altopt.views.view import Curvature, Pull, View
 
-TINY = 1e-12  # log P is taken no lower than log(TINY)
+MIN_PROBABILITY = 1e-12  # log P is taken no lower than the log of this
 
 
 @dataclass(frozen=True)
 class FeatureView(View):
-    """D_X = ||P - F||^2."""
+    """D_X = ||F - P||^2. The default.
+
+    Parameters
+    ----------
+    P : array of shape (n_nodes, n_classes)
+        The encoder's output.
+    weight : float
+        lambda1.
+
+    Examples
+    --------
+    >>> view = FeatureView(P=np.array([[0.75, 0.25]]))
+    >>> view.distance(np.array([[1.0, 0.0]]))
+    0.125
+    >>> view.residual(np.array([[1.0, 0.0]]))
+    array([[ 0.25, -0.25]])
+    """
 
     name: ClassVar[str] = "features"
     quadratic: ClassVar[bool] = True
@@ -43,9 +59,23 @@ class FeatureView(View):
 
 @dataclass(frozen=True)
 class CrossEntropyFeatureView(View):
-    """D_X = CE(P, F) = -sum F log P (the paper's appendix A): linear in F, so it pulls but never holds.
+    """D_X = -sum F log P (appendix A of the paper): linear in F, so its half Hessian is 0.
 
     On a component that has edges but no label the objective has no minimum: take a fixed number of steps.
+
+    Parameters
+    ----------
+    P : array of shape (n_nodes, n_classes)
+    weight : float
+        lambda1.
+
+    Examples
+    --------
+    >>> view = CrossEntropyFeatureView(P=np.array([[1.0, np.exp(-2.0)]]))
+    >>> view.distance(np.array([[0.5, 0.5]]))
+    1.0
+    >>> view.pull().rows
+    array([[ 0., -1.]])
     """
 
     name: ClassVar[str] = "features"
@@ -55,7 +85,7 @@ class CrossEntropyFeatureView(View):
     weight: float = 1.0
 
     def _log_P(self) -> Array:
-        return np.log(np.maximum(self.P, TINY))
+        return np.log(np.maximum(self.P, MIN_PROBABILITY))
 
     def distance(self, F: Array) -> float:
         return float(-np.sum(F * self._log_P()))
@@ -76,9 +106,21 @@ class CrossEntropyFeatureView(View):
 
 @dataclass(frozen=True)
 class SoftmaxFeatureView(View):
-    """D_X = -sum_i w_i sum_j P_ij log S(F)_ij with S the softmax of a row (ALT-OPT-N, appendix C).
+    """D_X = -sum_i w_i sum_j P_ij log softmax(F)_ij (ALT-OPT-N, appendix C of the paper).
 
-    `w` are confidence weights in [0, 1], frozen while F moves; None means 1 for every node.
+    Parameters
+    ----------
+    P : array of shape (n_nodes, n_classes)
+    weight : float
+        lambda1.
+    w : array of shape (n_nodes,), optional
+        Confidence weights in [0, 1], constant while F is updated. 1 for every node by default.
+
+    Examples
+    --------
+    >>> view = SoftmaxFeatureView(P=np.array([[1.0, 0.0]]), w=np.array([0.5]))
+    >>> view.residual(np.array([[2.0, 2.0]]))
+    array([[-0.125,  0.125]])
     """
 
     name: ClassVar[str] = "features"
@@ -106,7 +148,7 @@ class SoftmaxFeatureView(View):
 
 
 def cross_entropy(targets: Array, F: Array) -> Array:
-    """-sum_j targets_ij log S(F)_ij per row, without overflow."""
+    """-sum_j targets_ij log softmax(F)_ij per row, without overflow."""
     top = F.max(axis=1, keepdims=True)
     log_total = top[:, 0] + np.log(np.sum(np.exp(F - top), axis=1))
     return np.asarray(targets.sum(axis=1) * log_total - np.sum(targets * F, axis=1))

@@ -1,4 +1,4 @@
-"""D_A: F should fit the graph."""
+"""D_A by the graph's Laplacian: F should be smooth along edges."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -14,9 +14,26 @@ from altopt.views.view import Curvature
 
 @dataclass(frozen=True)
 class GraphView(QuadraticForm):
-    """D_A = tr(F' (I - A_tilde) F): neighbours should carry the same label."""
+    """D_A = tr(F' (I - A_tilde) F): neighbours should carry the same label. The default.
 
-    A_tilde: NormalizedAdjacency  # symmetric, spectrum in [-1, 1]
+    Parameters
+    ----------
+    A_tilde : NormalizedAdjacency
+        Symmetric, with its spectrum in [-1, 1].
+    weight : float
+
+    Examples
+    --------
+    Two joined nodes cost nothing where they agree, and 2 ||F||^2 where they are opposed:
+
+    >>> view = GraphView(NormalizedAdjacency(sp.csr_array([[0.0, 1.0], [1.0, 0.0]])))
+    >>> view.distance(np.array([[1.0], [1.0]]))
+    0.0
+    >>> view.distance(np.array([[1.0], [-1.0]]))
+    4.0
+    """
+
+    A_tilde: NormalizedAdjacency
     weight: float = 1.0
 
     def residual(self, F: Array) -> Array:
@@ -36,8 +53,19 @@ class GraphView(QuadraticForm):
 class SquaredLaplacianView(QuadraticForm):
     """D_A = tr(F' (I - A_tilde)^2 F), the graph view of ALT-OPT-H.
 
-    The square punishes rough F harder on the whole spectrum [0, 2]; it is a sharper low-pass, not a filter
-    that keeps both ends. Its curvature reaches 4, so its step_scale is 2, twice GraphView's.
+    A sharper low-pass filter than GraphView on the whole spectrum [0, 2]; it does not keep both ends. Its
+    curvature reaches 4, so its step_scale is 2, twice that of GraphView.
+
+    Parameters
+    ----------
+    A_tilde : NormalizedAdjacency
+    weight : float
+
+    Examples
+    --------
+    >>> view = SquaredLaplacianView(NormalizedAdjacency(sp.csr_array([[0.0, 1.0], [1.0, 0.0]])))
+    >>> view.distance(np.array([[1.0], [-1.0]]))
+    8.0
     """
 
     A_tilde: NormalizedAdjacency

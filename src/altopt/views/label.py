@@ -13,14 +13,32 @@ from altopt.views.view import Curvature, Pull, View
 
 @dataclass(frozen=True)
 class LabelView(View):
-    """D_Y = ||F_L - Y_L||^2, over the labelled nodes only."""
+    """D_Y = ||F_L - Y_L||^2 over the labelled nodes L. The default.
+
+    Parameters
+    ----------
+    Y : array of shape (n_labelled, n_classes)
+        The one-hot row of each labelled node.
+    labelled : array of bool, shape (n_nodes,)
+    weight : float
+        lambda2.
+
+    Examples
+    --------
+    >>> view = LabelView(Y=np.array([[0.0, 1.0]]), labelled=np.array([False, True]))
+    >>> view.distance(np.array([[0.5, 0.5], [0.5, 0.5]]))
+    0.5
+    >>> view.residual(np.array([[0.5, 0.5], [0.5, 0.5]]))
+    array([[ 0. ,  0. ],
+           [ 0.5, -0.5]])
+    """
 
     name: ClassVar[str] = "labels"
     quadratic: ClassVar[bool] = True
     squared: ClassVar[bool] = True
 
-    Y: Array  # one row for each labelled node
-    labelled: Array  # bool, one per node
+    Y: Array
+    labelled: Array
     weight: float = 1.0
 
     def distance(self, F: Array) -> float:
@@ -32,8 +50,7 @@ class LabelView(View):
         return out
 
     def pull(self) -> Pull:
-        nodes = np.flatnonzero(self.labelled)
-        return Pull(nodes, self.Y)
+        return Pull(np.flatnonzero(self.labelled), self.Y)
 
     def curvature(self) -> Curvature:
         M = self.labelled.astype(float)
@@ -45,7 +62,21 @@ class LabelView(View):
 
 @dataclass(frozen=True)
 class CrossEntropyLabelView(View):
-    """D_Y = -sum_{i in L} sum_j Y_ij log S(F)_ij with S the softmax of a row (ALT-OPT-N, appendix C)."""
+    """D_Y = -sum_{i in L} sum_j Y_ij log softmax(F)_ij (ALT-OPT-N, appendix C of the paper).
+
+    Parameters
+    ----------
+    Y : array of shape (n_labelled, n_classes)
+    labelled : array of bool, shape (n_nodes,)
+    weight : float
+        lambda2.
+
+    Examples
+    --------
+    >>> view = CrossEntropyLabelView(Y=np.array([[0.0, 1.0]]), labelled=np.array([True]))
+    >>> view.residual(np.array([[2.0, 2.0]]))
+    array([[ 0.25, -0.25]])
+    """
 
     name: ClassVar[str] = "labels"
     quadratic: ClassVar[bool] = False

@@ -1,4 +1,4 @@
-"""D_A of locally linear embedding: each node's F is put together from its neighbours' F."""
+"""D_A of locally linear embedding: the row of F of each node is the mean of its neighbours' rows."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,6 +9,7 @@ import scipy.sparse as sp
 
 from altopt.arrays import Array
 from altopt.operator import NormalizedAdjacency
+from altopt.operator.scaling import row_stochastic
 from altopt.views.quadratic import QuadraticForm
 from altopt.views.view import Curvature
 
@@ -18,11 +19,24 @@ class LocallyLinearView(QuadraticForm):
     """D_A = ||F - W F||^2 = tr(F' (I - W)' (I - W) F), W = D^-1 A: each node is the mean of its neighbours.
 
     What it is for: graphs whose edge weights say how a node is composed of others. Unlike with the Laplacian, a
-    node may be a mixture without cost as long as its neighbours' mean is that mixture, and a node in the middle
-    of many bears on all of them.
+    node may be a mixture of classes at no cost, as long as the mean of its neighbours is the same mixture; and a node
+    with many neighbours affects all of them.
 
-    (sum_j R_kj x_j)^2 <= sum_j |R_kj| r_k x_j^2 with R = I - W and r_k = sum_j |R_kj| <= 2 bounds half the
-    Hessian by diag(upper), upper_j = sum_k |R_kj| r_k.
+    With R = I - W and r_k = sum_j |R_kj| <= 2, (sum_j R_kj x_j)^2 <= sum_j |R_kj| r_k x_j^2 bounds half the Hessian by
+    diag(upper), upper_j = sum_k |R_kj| r_k.
+
+    Parameters
+    ----------
+    A_tilde : NormalizedAdjacency
+    weight : float
+
+    Examples
+    --------
+    On a path of three nodes the middle one is the mean of its ends at no cost:
+
+    >>> path = NormalizedAdjacency(sp.csr_array([[0.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]]))
+    >>> LocallyLinearView(path).distance(np.array([[1.0], [0.0], [-1.0]]))  # 1 + 0 + 1, for the two ends
+    2.0
     """
 
     A_tilde: NormalizedAdjacency
@@ -30,17 +44,15 @@ class LocallyLinearView(QuadraticForm):
 
     @cached_property
     def _R(self) -> Any:
-        degrees = self.A_tilde.degrees
-        scale = np.divide(1.0, degrees, out=np.zeros_like(degrees), where=degrees > 0)
-        W = sp.diags_array(scale) @ sp.csr_array(self.A_tilde.adjacency, dtype=np.float64)
-        return sp.csr_array(sp.eye_array(len(degrees)) - W)
+        W = row_stochastic(sp.csr_array(self.A_tilde.adjacency, dtype=np.float64))
+        return sp.csr_array(sp.eye_array(self.A_tilde.n_nodes) - W)
 
     @cached_property
-    def _R_back(self) -> Any:
+    def _R_transposed(self) -> Any:
         return sp.csr_array(self._R.T)
 
     def residual(self, F: Array) -> Array:
-        return np.asarray(self._R_back @ (self._R @ F)).astype(F.dtype, copy=False)
+        return np.asarray(self._R_transposed @ (self._R @ F)).astype(F.dtype, copy=False)
 
     def curvature(self) -> Curvature:
         size = abs(self._R)
@@ -52,4 +64,4 @@ class LocallyLinearView(QuadraticForm):
         return np.asarray(self._R.multiply(self._R).sum(axis=0)).ravel()
 
     def half_hessian(self) -> Any:
-        return self._R_back @ self._R
+        return self._R_transposed @ self._R

@@ -1,4 +1,4 @@
-"""No graph view: the edges do not speak, F rests on features and labels alone."""
+"""No graph view: F rests on features and labels alone."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +14,21 @@ from altopt.views.view import Curvature
 
 @dataclass(frozen=True)
 class NoGraphView(QuadraticForm):
-    """D_A = 0. What it is for: graphs whose edges say nothing about labels beyond what the encoder reads."""
+    """D_A = 0.
+
+    What it is for: graphs whose edges say nothing about labels beyond what the encoder reads.
+
+    Parameters
+    ----------
+    A_tilde : NormalizedAdjacency
+    weight : float
+
+    Examples
+    --------
+    >>> A_tilde = NormalizedAdjacency(sp.csr_array([[0.0, 1.0], [1.0, 0.0]]))
+    >>> NoGraphView(A_tilde).distance(np.array([[1.0], [-1.0]]))
+    0.0
+    """
 
     A_tilde: NormalizedAdjacency
     weight: float = 1.0

@@ -14,12 +14,31 @@ from altopt.views.view import Curvature, Pull, View
 
 @dataclass(frozen=True)
 class System:
-    """H F = rhs with H = diag(diagonal) - coupling * A_tilde: the form in which one pass makes one step."""
+    """H F = rhs with H = diag(diagonal) - coupling A_tilde: the form in which one pass over the graph makes one step.
+
+    Parameters
+    ----------
+    A_tilde : NormalizedAdjacency
+    coupling : float
+        The weight of the graph view.
+    diagonal : array of shape (n_nodes,)
+    pulls : sequence of (weight, Pull)
+        rhs is their weighted sum.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import scipy.sparse as sp
+    >>> from altopt.views import FeatureView, GraphView, Objective
+    >>> A_tilde = NormalizedAdjacency(sp.csr_array([[0.0, 1.0], [1.0, 0.0]]))
+    >>> Objective([FeatureView(np.eye(2), 0.5), GraphView(A_tilde)]).system(n_nodes=2).diagonal
+    array([1.5, 1.5])
+    """
 
     A_tilde: NormalizedAdjacency
     coupling: float
     diagonal: Array
-    pulls: Sequence[tuple[float, Pull]]  # with their weights; rhs is their sum
+    pulls: Sequence[tuple[float, Pull]]
 
     def enter_rhs(self, stage: Backend, factor: Array | float = 1.0) -> Any:
         """factor rhs as a block of the stage; `factor`: one number, or one for each node."""
@@ -30,14 +49,38 @@ class System:
         for weight, pull in rest:
             nodes = np.arange(len(factor)) if pull.nodes is None else pull.nodes
             for rows in row_blocks(len(nodes), SMALL_BLOCK_ROWS):
-                at = nodes[rows]
-                stage.add_rows(rhs, at, (weight * factor[at])[:, None] * pull.rows[rows])
+                block = nodes[rows]
+                stage.add_rows(rhs, block, (weight * factor[block])[:, None] * pull.rows[rows])
         return rhs
 
 
 @dataclass(frozen=True)
 class Objective:
-    """lambda1 * D_X(P, F) + D_A(F) + lambda2 * D_Y(Y_L, F_L), for whatever views are put in."""
+    """The sum of the views: lambda1 D_X(P, F) + D_A(F) + lambda2 D_Y(Y_L, F_L).
+
+    Parameters
+    ----------
+    views : sequence of View
+
+    Attributes
+    ----------
+    quadratic : bool
+        Whether all views are: then the minimiser solves H F = rhs.
+
+    Examples
+    --------
+    Two joined nodes, the encoder sure of opposite classes:
+
+    >>> import numpy as np
+    >>> import scipy.sparse as sp
+    >>> from altopt.views import FeatureView, GraphView
+    >>> A_tilde = NormalizedAdjacency(sp.csr_array([[0.0, 1.0], [1.0, 0.0]]))
+    >>> objective = Objective([FeatureView(np.eye(2), weight=0.5), GraphView(A_tilde)])
+    >>> objective.parts(np.eye(2))
+    {'features': 0.0, 'graph': 2.0}
+    >>> objective.value(np.full((2, 2), 0.5))
+    0.5
+    """
 
     views: Sequence[View]
 
@@ -46,7 +89,7 @@ class Objective:
         return all(view.quadratic for view in self.views)
 
     def parts(self, F: Array, roughness: float | None = None) -> dict[str, float]:
-        """Each view's weighted distance, by the view's name; `roughness` is tr(F' L~ F) where it is known."""
+        """The weighted distance of each view, by name; `roughness` is tr(F' L~ F) where it is known."""
         return {
             view.name: view.weight
             * (view.distance(F) if roughness is None or view.coupling() is None else roughness)
@@ -65,18 +108,19 @@ class Objective:
         return total
 
     def curvature(self, n_nodes: int) -> Curvature:
-        """The views' bounds added up, one number per node."""
-        each = [(view.weight, view.curvature()) for view in self.views]
+        """The sum of the views' bounds, one number per node."""
+        bounds = [(view.weight, view.curvature()) for view in self.views]
         lower, upper, step_scale = (
-            np.sum([w * np.broadcast_to(bound[k], n_nodes) for w, bound in each], axis=0) for k in range(3)
+            np.sum([weight * np.broadcast_to(bound[k], n_nodes) for weight, bound in bounds], axis=0)
+            for k in range(3)
         )
         return Curvature(lower, upper, step_scale)
 
     def system(self, n_nodes: int) -> System | None:
-        """H F = rhs in a form made for speed, where the views allow it.
+        """H F = rhs in the form of a fused step, where the views allow it; None otherwise.
 
-        Exactly one view must couple the nodes, by I - A_tilde: its `coupling()`. The others must be quadratic and
-        act on each node by itself, with a `pull()`; one of them on all nodes.
+        Exactly one view must have a `coupling()`. The others must be quadratic and have a `pull()`, one of them on
+        all nodes.
         """
         couplings = [
             (view.weight, A_tilde) for view in self.views if (A_tilde := view.coupling()) is not None
@@ -94,5 +138,5 @@ class Objective:
         return System(A_tilde, weight, diagonal, pulls)
 
     def half_hessian(self) -> Any:
-        """H as a sparse matrix."""
+        """H as a sparse matrix; quadratic views only."""
         return sum(view.weight * view.half_hessian() for view in self.views)

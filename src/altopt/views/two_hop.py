@@ -1,4 +1,4 @@
-"""D_A from nodes two steps apart: by the same neighbour, or by edges that lead the same way."""
+"""D_A from nodes two hops apart: tied by a common neighbour, in an undirected or a directed graph."""
 
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -16,10 +16,21 @@ from altopt.views.view import Curvature, ViewSettings
 
 @dataclass(frozen=True)
 class TwoHopView(QuadraticForm):
-    """D_A = tr(F' (I - A_tilde^2) F): nodes two steps apart should carry the same label.
+    """D_A = tr(F' (I - A_tilde^2) F): nodes two hops apart should carry the same label.
 
-    What it is for: graphs where edges tell classes apart but not which way. In frequencies l of L~ it is
-    l (2 - l): free at both ends, where neighbours agree and where they are opposed, dear in between.
+    What it is for: graphs that are homophilous or heterophilous, when it is not known which. In frequencies l of L~
+    it charges l (2 - l): nothing at either end, where neighbours agree or are opposed, and most in between.
+
+    Parameters
+    ----------
+    A_tilde : NormalizedAdjacency
+    weight : float
+
+    Examples
+    --------
+    >>> view = TwoHopView(NormalizedAdjacency(sp.csr_array([[0.0, 1.0], [1.0, 0.0]])))
+    >>> view.distance(np.array([[1.0], [-1.0]]))  # each node is two hops from itself only
+    0.0
     """
 
     A_tilde: NormalizedAdjacency
@@ -38,9 +49,22 @@ class TwoHopView(QuadraticForm):
 
 @dataclass(frozen=True)
 class SharedNeighboursView(QuadraticForm):
-    """D_A = tr(F' (I - B B') F), B = D_out^-1/2 A D_in^-1/2: the singular values of B lie in [0, 1]."""
+    """D_A = tr(F' (I - B B') F), B = D_out^-1/2 A D_in^-1/2: the singular values of B lie in [0, 1].
 
-    B: Any  # csr, n x n
+    Parameters
+    ----------
+    B : scipy.sparse.csr_array of shape (n_nodes, n_nodes)
+    weight : float
+
+    Examples
+    --------
+    >>> view = SharedNeighboursView(sp.csr_array([[0.0, 1.0], [0.0, 0.0]]))  # one edge, from node 0 to node 1
+    >>> view.residual(np.array([[1.0], [1.0]]))
+    array([[0.],
+           [1.]])
+    """
+
+    B: Any
     weight: float = 1.0
 
     def residual(self, F: Array) -> Array:
@@ -56,10 +80,28 @@ class SharedNeighboursView(QuadraticForm):
 
 @dataclass(frozen=True)
 class SharedNeighbours(ViewSettings):
-    """Nodes whose edges lead to the same nodes ("out"), or come from the same ("in"), should carry the same label.
+    """Nodes with the same out-neighbours, or the same in-neighbours, should carry the same label.
 
-    What it is for: directed graphs, where what a node points at tells its class though neighbours differ. A
-    shared neighbour counts the less the more others share it. Without direction ("both") it is TwoHopView.
+    D_A = tr(F' (I - B B') F) with B = D_out^-1/2 A D_in^-1/2; the transpose of A for "in".
+
+    What it is for: directed heterophilous graphs, where the targets of a node's edges tell its class though its
+    neighbours are of other classes. A shared neighbour counts the less the more nodes share it.
+
+    Parameters
+    ----------
+    direction : {"out", "in", "both"}
+        "both" ignores the direction and is TwoHopView.
+
+    Examples
+    --------
+    Nodes 0 and 1 point at node 2, so they should agree:
+
+    >>> graph = Graph(np.array([[0, 1], [2, 2]]), directed=True)
+    >>> view = SharedNeighbours("out").view(graph, NormalizedAdjacency(graph.adjacency))
+    >>> print(round(view.distance(np.array([[1.0], [-1.0], [0.0]])), 6))
+    2.0
+    >>> print(round(view.distance(np.array([[1.0], [1.0], [0.0]])), 6))
+    0.0
     """
 
     direction: Literal["out", "in", "both"] = "out"
@@ -72,6 +114,5 @@ class SharedNeighbours(ViewSettings):
                 "Make it with Graph(g, directed=True), on the command line with --directed; or use TwoHopView."
             )
         A = sp.csr_array(A if self.direction != "in" else A.T, dtype=np.float64)
-        A_back = sp.csr_array(A.T)
-        scales = [inverse_sqrt(row_sums(M)) for M in (A, A_back)]
-        return SharedNeighboursView(sp.csr_array(sp.diags_array(scales[0]) @ A @ sp.diags_array(scales[1])))
+        out_scale, in_scale = (sp.diags_array(inverse_sqrt(row_sums(M))) for M in (A, sp.csr_array(A.T)))
+        return SharedNeighboursView(sp.csr_array(out_scale @ A @ in_scale))

@@ -1,20 +1,33 @@
-"""The contract of a view: how far F is from what one source of evidence says, and where to move it."""
+"""The contract of a view: its distance from F, half the gradient of that, and bounds on half its Hessian."""
 
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar, NamedTuple
 
 from altopt.arrays import Array
 from altopt.errors import InputError
+from altopt.graph import Graph
 from altopt.operator import NormalizedAdjacency
 
 
 class Curvature(NamedTuple):
-    """Bounds on half the Hessian of a view, per node or one number for all nodes.
+    """Bounds on half the Hessian of a view.
 
         diag(lower) <= half the Hessian <= diag(upper),      step_scale >= upper / 2
 
-    F - residual(F) / step_scale never raises the view's distance. For quadratic views step_scale is, or bounds,
-    the diagonal of half the Hessian.
+    The step F - residual(F) / step_scale then never raises the view's distance. Bounds must be true but need not be
+    tight: `lower=0` is right for every convex view, and a larger `upper` only costs steps.
+
+    Parameters
+    ----------
+    lower, upper : float or array of shape (n_nodes,)
+        One number for all nodes, or one for each.
+    step_scale : float or array of shape (n_nodes,)
+        What a step divides the residual by. For quadratic views it is, or bounds, the diagonal of half the Hessian.
+
+    Examples
+    --------
+    >>> Curvature(lower=0.0, upper=2.0, step_scale=1.0)  # of the graph's Laplacian
+    Curvature(lower=0.0, upper=2.0, step_scale=1.0)
     """
 
     lower: Array | float
@@ -23,22 +36,73 @@ class Curvature(NamedTuple):
 
 
 class Pull(NamedTuple):
-    """A view's minus half gradient at F = 0: `rows` of it at `nodes`, all nodes where None."""
+    """The right-hand side that a view gives to the linear system: minus its residual at F = 0.
+
+    Parameters
+    ----------
+    nodes : array of int, or None
+        The nodes it acts on; None for all of them.
+    rows : array of shape (len(nodes), n_classes)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from altopt.views import LabelView
+    >>> LabelView(Y=np.array([[0.0, 1.0]]), labelled=np.array([False, True])).pull()
+    Pull(nodes=array([1]), rows=array([[0., 1.]]))
+    """
 
     nodes: Array | None
     rows: Array
 
 
 class View(ABC):
-    """One term of the objective: its distance D(F), half its gradient, and bounds on half its Hessian."""
+    """One term of the objective: a distance D(F) between F and one source of evidence.
 
-    name: ClassVar[str]  # "features", "graph" or "labels": the part of the objective it is
-    quadratic: ClassVar[bool]  # half the Hessian does not depend on F
-    squared: ClassVar[bool] = False  # D = ||F - T||^2 on the nodes it covers, T being P or Y
-    needs_confidence: ClassVar[bool] = (
-        False  # its constructor takes the confidence weights w as third argument
-    )
-    weight: float = 1.0  # the graph's is 1 in the paper
+    Subclass it with `distance`, `residual` and `curvature`, and with `half_hessian` if D is quadratic. Solvers know
+    nothing else of a view. `coupling` and `pull` are offered by views that a fused step can serve.
+    `altopt.checks.check_view` holds a view to this contract.
+
+    Attributes
+    ----------
+    name : str
+        "features", "graph" or "labels": the part of the objective it is.
+    quadratic : bool
+        Whether half the Hessian does not depend on F.
+    squared : bool
+        Whether D(F) = ||F - T||^2 on the nodes it covers, where T is P or Y.
+    needs_confidence : bool
+        Whether the constructor takes the confidence weights w as third argument.
+    weight : float
+        How much the view counts: lambda1 for features, lambda2 for labels, 1 for the graph.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> import numpy as np
+    >>> @dataclass(frozen=True)
+    ... class LogCosh(View):  # sum log cosh(F - P): squared near P, straight far from it
+    ...     name, quadratic = "features", False
+    ...     P: np.ndarray
+    ...     weight: float = 1.0
+    ...
+    ...     def distance(self, F):
+    ...         return float(np.sum(np.log(np.cosh(F - self.P))))
+    ...
+    ...     def residual(self, F):
+    ...         return np.tanh(F - self.P) / 2
+    ...
+    ...     def curvature(self):
+    ...         return Curvature(lower=0.0, upper=0.5, step_scale=0.25)
+    >>> from altopt.checks import check_feature_view
+    >>> check_feature_view(LogCosh)
+    """
+
+    name: ClassVar[str]
+    quadratic: ClassVar[bool]
+    squared: ClassVar[bool] = False
+    needs_confidence: ClassVar[bool] = False
+    weight: float = 1.0
 
     @abstractmethod
     def distance(self, F: Array) -> float:
@@ -54,22 +118,36 @@ class View(ABC):
 
     def half_hessian(self) -> Any:
         """Half the Hessian as an n x n sparse matrix, the same for each column of F; quadratic views only."""
-        missing = "half_hessian is missing" if self.quadratic else "half its Hessian changes with F"
-        raise TypeError(f"{type(self).__name__} is {'' if self.quadratic else 'not '}quadratic: {missing}.")
+        name = type(self).__name__
+        if self.quadratic:
+            raise TypeError(f"{name} is quadratic, but does not define half_hessian.")
+        raise TypeError(f"{name} is not quadratic: half its Hessian changes with F.")
 
     def coupling(self) -> NormalizedAdjacency | None:
-        """A_tilde where half the Hessian is I - A_tilde, which a fused step applies; None for any other."""
+        """A_tilde, if half the Hessian is I - A_tilde; None otherwise."""
         return None
 
     def pull(self) -> Pull | None:
-        """Minus the half gradient at F = 0, where half the Hessian is diag(lower); None for any other."""
+        """Minus the residual at F = 0, if half the Hessian is diag(lower); None otherwise."""
         return None
 
 
 class ViewSettings(ABC):
-    """What makes a view once the data are known: a frozen dataclass of numbers, `AltOpt(label_view=RobustLabels(0.3))`.
+    """Settings of a view that is made once the data are known.
 
-    The class attributes are those of the view that it makes.
+    Subclass it with a frozen dataclass of numbers and a method `view`. The class attributes are those of the view.
+
+    Attributes
+    ----------
+    quadratic, squared, needs_confidence : bool
+        As in `View`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from altopt.views import RobustLabels
+    >>> RobustLabels(reach=0.3).view(np.array([[1.0, 0.0]]), np.array([True]), 2.0).weight
+    2.0
     """
 
     quadratic: ClassVar[bool] = True
@@ -78,17 +156,29 @@ class ViewSettings(ABC):
 
     @abstractmethod
     def view(self, *args: Any, **kwargs: Any) -> View:
-        """view(graph, A_tilde), view(P, weight) or view(Y, labelled, weight): the view."""
+        """The view of (graph, A_tilde), (P, weight) or (Y, labelled, weight); with w where it needs confidence."""
 
 
 ViewChoice = type[View] | ViewSettings  # what AltOpt(graph_view=...) takes
 
 
-def view_from(choice: ViewChoice, *given: Any, graph: Any = None) -> View:
+def view_from(choice: ViewChoice, *given: Any, graph: Graph | None = None) -> View:
     """The view of a class or of settings.
 
-    A class is called with what is given: P and weight; A_tilde; Y, labelled and weight. Settings are asked for
-    view(...) of the same, a graph view's with the Graph before A_tilde: it knows the edges' direction.
+    Parameters
+    ----------
+    choice : subclass of View, or ViewSettings
+    *given
+        What the view is of: A_tilde; P and weight, with w where it needs confidence; Y, labelled and weight.
+    graph : Graph, optional
+        For graph views: settings are given it before A_tilde, because it knows the direction of edges.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from altopt.views import FeatureView, view_from
+    >>> view_from(FeatureView, np.eye(2), 0.5).weight
+    0.5
     """
     if isinstance(choice, ViewSettings):
         return choice.view(*given) if graph is None else choice.view(graph, *given)
