@@ -11,7 +11,6 @@ from altopt.datasets import available, load
 from altopt.datasets.splits import given, hide, per_class
 from altopt.encoders import KernelEncoder
 from altopt.inputs import AdjacencyInputs, BlockInputs, RawInputs
-from altopt.operator import NormalizedAdjacency
 from altopt.solvers import Direct
 from altopt.views import GraphView, NoGraphView, SquaredLaplacianView
 
@@ -53,11 +52,7 @@ def test_a_new_label_on_cora_is_the_solve_from_scratch():
     nodes = np.flatnonzero(~model.labelled_)[:30].tolist()
     for node in nodes:
         change = model.update({node: y[node]})
-    A_tilde = NormalizedAdjacency(model.graph_.adjacency)
-    objective = model._objective(model.graph_, A_tilde, model.Y_, model.labelled_)(
-        model.encoder_output_, None
-    )
-    truth = Direct().solve(objective, model.scores_).F
+    truth = Direct().solve(model.fitted_.objective(), model.scores_).F
     roots = np.sqrt(np.maximum(model.graph_.degrees, 1.0))
     assert (np.linalg.norm(model.scores_ - truth, axis=1) <= change.error_bound * roots).all()
     assert change.error_bound < 1e-4
@@ -90,10 +85,7 @@ def test_isolated_nodes_of_a_real_graph_get_finite_answers():
 def test_scores_are_the_exact_solution_to_a_millionth():
     X, y, graph = graph_or_skip("Cora")
     model = AltOpt(random_state=0).fit(X, hide(y, per_class(y, 20, seed=0).train), graph=graph)
-    from altopt.operator import NormalizedAdjacency
-
-    objective = model._objective(graph, NormalizedAdjacency(graph.adjacency), model.Y_, model.labelled_)
-    truth = Direct().solve(objective(model.encoder_output_, model.confidence_), model.scores_).F
+    truth = Direct().solve(model.fitted_.objective(), model.scores_).F
     assert np.linalg.norm(model.scores_ - truth) <= 1e-6 * np.linalg.norm(truth)
 
 

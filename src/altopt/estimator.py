@@ -1,4 +1,4 @@
-"""AltOpt: the parts assembled into one estimator with scikit-learn's face."""
+"""AltOpt: the parts assembled into one estimator with scikit-learn's interface."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -10,26 +10,26 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import _check_feature_names, check_is_fitted, validate_data
 
-from altopt.arrays import Array, certainty, working_dtype
+from altopt.arrays import Array, working_dtype
 from altopt.encoders import Encoder, LinearEncoder, as_encoder
 from altopt.errors import InputError
-from altopt.fitted import new_nodes
-from altopt.fitted.answers import Answers
+from altopt.fitted.attributes import FittedAttributes
+from altopt.fitted.explain import explain
+from altopt.fitted.explanation import Explanation
+from altopt.fitted.model import FittedModel, ReadoutRule, reached_nodes
+from altopt.fitted.new_nodes import scores_of_new_nodes
+from altopt.fitted.request import Change, NewFeatures
+from altopt.fitted.suggest import suggest
+from altopt.fitted.update import update
 from altopt.graph import Graph
 from altopt.graph.knn import Neighbours
 from altopt.graph.settings import check_settings, seed_of
-from altopt.graph.validation import (
-    UNKNOWN,
-    read_validation,
-    read_X,
-    read_y,
-    require_finite,
-)
-from altopt.inputs import EAGER, Inputs, NewNodes, as_inputs
+from altopt.graph.validation import UNKNOWN, read_validation, read_X, read_y, require_finite
+from altopt.inputs import EAGER, Inputs, as_inputs
+from altopt.io import checkpoint as checkpoints
 from altopt.io import store
 from altopt.operator import NormalizedAdjacency
 from altopt.operator.feature_matrix import empty_rows, has_missing
-from altopt.selection.calibration import TemperedShares
 from altopt.selection.candidates import (
     MOST,
     USUAL_WEIGHT,
@@ -39,12 +39,23 @@ from altopt.selection.candidates import (
     default_restart,
     without_graph,
 )
-from altopt.selection.evaluation import LARGE, Evaluator, GraphHelp
+from altopt.selection.compare import Choice
+from altopt.selection.evaluation import LARGE, Evaluator
 from altopt.selection.fit_data import FitData
-from altopt.selection.leave_one_out import NOT_HELD_BACK
+from altopt.selection.leave_one_out import NOT_HELD_BACK, LeaveOneOut
 from altopt.solvers import ChebyshevSteps, ConjugateGradient, JacobiSteps, Solver
 from altopt.threads import threads_for
-from altopt.training.alternate import Problem, Round, Schedule, Solvers, State, alternate, as_dicts, warm_up
+from altopt.training.alternate import (
+    Outcome,
+    Problem,
+    Round,
+    Schedule,
+    Solvers,
+    State,
+    alternate,
+    as_dicts,
+    warm_up,
+)
 from altopt.training.class_priors import prior_trust
 from altopt.training.paper import Variant, paper_settings
 from altopt.training.pseudo_labels import (
@@ -54,13 +65,15 @@ from altopt.training.pseudo_labels import (
     PseudoLabels,
     TopPerClass,
 )
-from altopt.views import FeatureView, GraphView, LabelView, Objective
+from altopt.views import FeatureView, GraphView, LabelView
 
 ROUGH, FINE = 1e-2, 1e-6  # relative errors of F in the rounds and at the end
 SETTLED = 0.001  # a default fit stops when at most this share of the nodes changed label in a round
 
+OnRound = Callable[[int, int, Round], None]
 
-class AltOpt(Answers, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+
+class AltOpt(FittedAttributes, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A label for every node of a graph, from node features, the edges and a few known labels.
 
     Soft labels F (n x c) are shared by three views, and found together with an encoder, P = encoder(X'):
@@ -182,223 +195,284 @@ class AltOpt(Answers, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         graph: Any = None,
         validation: tuple[Any, Any] | None = None,
         *,
-        on_round: Callable[[int, int, Round], None] | None = None,
+        on_round: OnRound | None = None,
         checkpoint: str | Path | None = None,
         resume: bool = False,
     ) -> Self:
         """Find F and the encoder.
 
-        X : one row of features per node: numpy, scipy sparse, torch, DataFrame or memory map.
-        y : one label per node; -1, None or NaN where unknown.
-        graph : anything Graph takes; None builds a symmetric k-nearest-neighbour graph of X.
-        validation : (nodes, labels), used for one thing only: to keep the best round. Where there are as many of every
-            class they were drawn by class, and classes count by their size, estimated from who is taken for whom.
-        on_round : called after each round with rounds done, rounds planned and the round's record.
-        checkpoint : a folder to store the state in after each round; with `resume` the fit goes on from there.
+        Parameters
+        ----------
+        X : array, sparse matrix, tensor, table or memory map (n_nodes, n_features)
+            One row of features for each node.
+        y : array-like (n_nodes,)
+            Labels; -1, None or NaN where unknown.
+        graph : anything that Graph takes, optional
+            None builds a symmetric k-nearest-neighbour graph of X.
+        validation : (nodes, labels), optional
+            Used to keep the best round and for nothing else. If it has the same number of nodes in every class it is
+            treated as stratified, and accuracy is reweighted to class priors estimated from the confusion matrix.
+        on_round : callable, optional
+            Called after each round with rounds done, rounds planned and the round's record.
+        checkpoint : path, optional
+            A folder to store the state in after each round.
+        resume : bool
+            Go on from the checkpoint, with the same bits as an uninterrupted fit.
         """
         check_settings(self.get_params(deep=False))
+        self._fitted = None
         _check_feature_names(self, X, reset=True)
         X, row_ids = read_X(X)
         X = self._check_X(X, reset=True)
-        n = X.shape[0]
-        self.classes_, codes = read_y(y, n, self.classes)
-        self.labelled_ = codes != UNKNOWN
-        self.seed_ = seed_of(self.random_state)
-        n_labels = int(self.labelled_.sum())
-        self.restart_ = default_restart(n_labels) if self.restart is None else self.restart
-        if graph is None and self._takes_missing() and has_missing(X):
-            raise InputError("X holds NaN, so nearest neighbours cannot be told. Give a graph, or fill in X.")
-        self.neighbours_ = Neighbours(X, self.n_neighbors) if graph is None else None
-        if self.neighbours_ is not None:
-            self.graph_ = self.neighbours_.graph()
-        else:
-            self.graph_ = (graph if isinstance(graph, Graph) else Graph(graph)).rows_for(n, row_ids)
-        A_tilde = NormalizedAdjacency(self.graph_.adjacency, self.self_loops)
-        dtype = working_dtype(n, len(self.classes_))
-        material = FitData(
-            graph=self.graph_,
-            A_tilde=A_tilde,
+        n, n_features = X.shape
+        classes, codes = read_y(y, n, self.classes)
+        labelled = codes != UNKNOWN
+        n_labels = int(labelled.sum())
+        neighbours, graph = self._read_graph(graph, X, row_ids)
+        validation = read_validation(validation, graph, labelled, classes)
+        seed = seed_of(self.random_state)
+        large = n * len(classes) >= LARGE
+        data = FitData(
+            graph=graph,
+            A_tilde=NormalizedAdjacency(graph.adjacency, self.self_loops),
             X=X,
             codes=codes,
-            n_classes=len(self.classes_),
-            dtype=dtype,
-            restart=self.restart_,
+            n_classes=len(classes),
+            dtype=working_dtype(n, len(classes)),
+            restart=default_restart(n_labels) if self.restart is None else self.restart,
             n_diffusion=self.n_diffusion,
-            seed=self.seed_,
-            eager=MOST if self.cross_fit and n * len(self.classes_) < LARGE else EAGER,  # read for every fold
+            seed=seed,
+            eager=MOST if self.cross_fit and not large else EAGER,  # read for every fold
         )
-        judges = read_validation(validation, self.graph_, self.labelled_, self.classes_)
-        self.plan_ = self.usual_plan(n, X.shape[1], n_labels)
-        with threads_for(n * min(X.shape[1], 256), with_torch=self.plan_.encoder.uses_torch):
-            judge = self._judge(material) if self.cross_fit and self.plan_.linear else None
-            self._choose(judge)
-            material.drop_other_inputs(self.plan_)
-            self.plan_ = material.with_data_dependent_settings(self.plan_)
-            self.inputs_ = material.inputs(self.plan_)[0]
-            problem = material.problem(self.plan_, validation=judges)
-            self.Y_ = problem.Y
-            self._alternate(problem, on_round, checkpoint, resume)
-            self._judge_fit(judge)
-        self.reached_ = ~empty_rows(X)
-        self.featureless_ = np.flatnonzero(~self.reached_)
-        if not self.reached_.all():
-            has_label = np.bincount(self.graph_.components, weights=self.labelled_) > 0
-            self.reached_ |= has_label[self.graph_.components]
-        self._read_out(codes)
+        usual = self.default_candidate(n, n_features, n_labels)
+        solvers, rule = self._solvers(), self._pseudo_labels()
+        with threads_for(n * min(n_features, 256), with_torch=usual.encoder.uses_torch):
+            evaluator = None
+            if self.cross_fit and usual.linear:
+                evaluator = Evaluator(data, solvers, rule, self._schedule(usual, seed))
+            choice = self._choose(usual, evaluator, graph)
+            data.drop_other_inputs(choice.plan)
+            candidate = data.with_data_dependent_settings(choice.plan)
+            inputs = data.inputs(candidate)[0]
+            problem = data.problem(candidate, validation=validation)
+            outcome = self._alternate(problem, candidate, seed, graph, on_round, checkpoint, resume)
+            F = outcome.F
+            leave_one_out: LeaveOneOut | str = NOT_HELD_BACK
+            tempered, graph_help = None, None
+            if evaluator is not None:
+                leave_one_out, tempered = evaluator.leave_one_out(candidate, F, graph.ids, classes)
+                graph_help = evaluator.graph_help(classes, F)
+        readout: ReadoutRule = rule if tempered is None else tempered
+        reading = readout.read(F)
+        featureless = np.flatnonzero(empty_rows(X))
+        reached = np.ones(n, dtype=bool)
+        if len(featureless):
+            reached = reached_nodes(n, featureless, graph.components, codes)
+        self._fitted = FittedModel(
+            classes=classes,
+            candidate=candidate,
+            solver=solvers.last,
+            readout=readout,
+            temperature=None if tempered is None else tempered.temperature,
+            self_loops=self.self_loops,
+            restart=data.restart,
+            n_diffusion=self.n_diffusion,
+            seed=seed,
+            n_features=n_features,
+            last_graph=graph,
+            neighbours=neighbours,
+            inputs=inputs,
+            encoder=outcome.learner,
+            scores=F,
+            encoder_output=outcome.P,
+            codes=codes.astype(np.int32),
+            labels=np.where(labelled, codes, reading.label).astype(np.int32),
+            confidence=reading.w,
+            reached=reached,
+            featureless=featureless,
+            start=outcome.start,
+            steps=outcome.steps,
+            choice=choice.record(),
+            graph_help=graph_help,
+            leave_one_out=leave_one_out,
+            trace=as_dicts(outcome.trace),
+            outcome=outcome.reason,
+        )
         return self
+
+    def _read_graph(self, graph: Any, X: Any, row_ids: Any) -> tuple[Neighbours | None, Graph]:
+        """The graph in the order of X's rows; where none is given, that of nearest neighbours, and their index."""
+        if graph is not None:
+            return None, (graph if isinstance(graph, Graph) else Graph(graph)).rows_for(X.shape[0], row_ids)
+        if self._takes_missing() and has_missing(X):
+            raise InputError("X holds NaN, so nearest neighbours cannot be told. Give a graph, or fill in X.")
+        neighbours = Neighbours(X, self.n_neighbors)
+        return neighbours, neighbours.graph()
+
+    def _choose(self, usual: Candidate, evaluator: Evaluator | None, graph: Graph) -> Choice:
+        """The candidate to fit, among those that differ where nothing was given."""
+        if evaluator is None:
+            return Choice(usual, [], "cross_fit is off.")
+        free = self.encoder is None and self.inputs is None
+        alone = without_graph(usual) if free and self.graph_view is None else None
+        others = alternatives(usual, graph, len(evaluator.nodes)) if free else []
+        weigh = self.feature_weight is None and self.label_weight is None
+        return evaluator.choose(usual, others, alone, weigh)
 
     def _alternate(
         self,
         problem: Problem,
-        on_round: Callable[[int, int, Round], None] | None,
+        candidate: Candidate,
+        seed: int,
+        graph: Graph,
+        on_round: OnRound | None,
         checkpoint: str | Path | None,
         resume: bool,
-    ) -> None:
-        schedule = self._schedule()
-        learner = self.plan_.encoder.begin(problem.rows.shape[1], len(self.classes_), self.seed_)
-        mark = store.fingerprint(self, problem) if checkpoint is not None else ""
-        state = None
-        if checkpoint is not None and resume:
-            state = store.load_checkpoint(Path(checkpoint), mark, learner)
+    ) -> Outcome:
+        """The rounds, from the start or from a checkpoint."""
+        schedule = self._schedule(candidate, seed)
+        learner = candidate.encoder.begin(problem.rows.shape[1], problem.Y.shape[1], seed)
+        folder = None if checkpoint is None else Path(checkpoint)
+        mark, state = "", None
+        if folder is not None:
+            mark = checkpoints.fingerprint(self.get_params(deep=False), seed, graph, problem)
+            state = checkpoints.load(folder, mark, learner) if resume else None
         if state is None:
             state = warm_up(problem, learner, schedule)
 
         def after_round(state: State) -> None:
-            if checkpoint is not None:
-                store.save_checkpoint(Path(checkpoint), mark, state)
+            if folder is not None:
+                checkpoints.save(folder, mark, state)
             if on_round is not None:
                 on_round(state.n_done, schedule.n_rounds, state.trace[-1])
 
-        rule = self._pseudo_labels(in_sizes=True)
-        outcome = alternate(problem, state, self._solvers(), rule, schedule, after_round)
-        self.scores_, self.encoder_output_, self.encoder_ = outcome.F, outcome.P, outcome.learner
-        self.trace_, self.outcome_ = as_dicts(outcome.trace), outcome.reason
-        self.n_iter_ = len(self.trace_)
-        self.start_ = outcome.start
-
-    def _judge(self, material: FitData) -> Evaluator:
-        return Evaluator(material, self._solvers(), self._pseudo_labels(), self._schedule())
-
-    def _choose(self, judge: Evaluator | None) -> None:
-        """The plan, among those that differ where nothing was given; what each said of held-out labels."""
-        self.choice_: dict[str, Any] = {
-            "plan": self.plan_.name,
-            "considered": [],
-            "reason": "cross_fit is off.",
-        }
-        if judge is None:
-            return
-        free = self.encoder is None and self.inputs is None
-        alone = without_graph(self.plan_) if free and self.graph_view is None else None
-        others = alternatives(self.plan_, self.graph_, len(judge.nodes)) if free else []
-        weigh = self.feature_weight is None and self.label_weight is None
-        choice = judge.choose(self.plan_, others, alone, weigh)
-        self.plan_, self.choice_ = choice.plan, choice.record()
-
-    def _judge_fit(self, judge: Evaluator | None) -> None:
-        """How good the fit is, from labels it was not shown: accuracy, temperature, what the graph is worth."""
-        self.temperature_: float | None = None
-        self._leave_one_out = NOT_HELD_BACK
-        self.graph_help_: GraphHelp | None = None
-        if judge is None:
-            return
-        self._leave_one_out, reading = judge.leave_one_out(
-            self.plan_, self.scores_, self.graph_.ids, self.classes_
-        )
-        self.temperature_ = None if reading is None else reading.temperature
-        self.graph_help_ = judge.graph_help(self.classes_, self.scores_)
-
-    def _read_out(self, codes: Array) -> None:
-        """From F to what users ask for."""
-        reading = self._reading().read(self.scores_)
-        self.confidence_ = reading.w
-        self.transduction_ = self.classes_[np.where(codes == UNKNOWN, reading.label, codes)]
-
-    @property
-    def label_distributions_(self) -> Array:
-        """Class probabilities of every node, columns as `classes_`; made from `scores_` when asked for."""
-        if not hasattr(self, "scores_"):
-            raise AttributeError("label_distributions_ is there after fit.")
-        return self._reading().soften(self.scores_)
+        rule = self._pseudo_labels(problem.Y)
+        return alternate(problem, state, self._solvers(), rule, schedule, after_round)
 
     def predict_proba(self, X: Any, edges: Any = None, *, ids: Any = None) -> Array:
-        """Class probabilities of nodes that were not there at fit.
+        """Class probabilities of nodes that were not part of the fit.
 
-        edges : pairs (row of X, known node id); or a table with source and target, whose ends may also be two
-            new nodes, named by `ids`, X's index or row; or a list of both. F is then solved on the whole graph.
-            Without edges, a model that built its own graph ties each row to its nearest known nodes; a model
-            fitted on a given graph goes by the features alone.
+        Parameters
+        ----------
+        X : as in fit (n_new_nodes, n_features)
+        edges : pairs or table, optional
+            Pairs (row of X, known node id); or a table with source and target, whose ends may also be two new nodes,
+            named by `ids`, X's index or row; or a list of both. F is then solved on the whole graph. Without edges, a
+            model that built its own graph ties each row to its nearest known nodes; a model fitted on a given graph
+            goes by the features alone.
+        ids : array-like, optional
+            Ids of the new nodes.
         """
         check_is_fitted(self)
         _check_feature_names(self, X, reset=False)
         X, row_ids = read_X(X)
         X = self._check_X(X, reset=False)
         row_ids = row_ids if ids is None else np.asarray(ids)
-        if edges is None and self.neighbours_ is not None:
-            F = self._vote_of_neighbours(X)
-        else:
-            ends = new_nodes.resolve_edges(self.graph_, X.shape[0], row_ids, [] if edges is None else edges)
-            F = self._solve_extended(X, ends)
-        return self._reading().soften(F)
+        return self.fitted_.readout.soften(scores_of_new_nodes(self.fitted_, X, row_ids, edges))
 
     def predict(self, X: Any, edges: Any = None, *, ids: Any = None) -> Array:
-        """Labels of nodes that were not there at fit; see predict_proba."""
+        """Labels of nodes that were not part of the fit; see predict_proba."""
         probabilities = self.predict_proba(X, edges, ids=ids)
         return np.asarray(self.classes_[probabilities.argmax(axis=1)])
 
-    def _solve_extended(self, X: Any, ends: tuple[Array, Array, Array]) -> Array:
-        """F of the new nodes, from one solve over known and new nodes together."""
-        n_new = X.shape[0]
-        grown = new_nodes.grown(self.graph_, n_new, ends)
-        A_tilde = NormalizedAdjacency(grown.adjacency, self.self_loops)
-        new = new_nodes.new_nodes(grown, A_tilde, X, self.restart_, self.n_diffusion)
-        rows = self.inputs_.rows(self.inputs_.extend(new))
-        P = np.concatenate([self.encoder_output_, self.encoder_.predict(rows)])
-        labelled = np.concatenate([self.labelled_, np.zeros(n_new, dtype=bool)])
-        objective = self._objective(grown, A_tilde, self.Y_, labelled)(P, certainty(P))
-        start = np.zeros_like(P)
-        start[labelled] = self.Y_
-        return self._solvers().last.solve(objective, start).F[-n_new:]
+    def suspicious_labels(self) -> list[tuple[Any, Any, Any, float]]:
+        """(node, given, suggested, margin) of all labelled nodes, the most suspicious first.
 
-    def _vote_of_neighbours(self, X: Any) -> Array:
-        """F of each new row on its own, from its nearest known nodes' F held fixed and its own P.
-
-        F_i = (lambda1 P_i + sum_j a_ij F_j) / (lambda1 + 1): the row of the linear system that belongs to i.
+        The margin is the given class's share of F, with the node's own label taken out, minus the largest other: far
+        below zero, all other evidence outvotes the label. `explain` shows which.
         """
-        assert self.neighbours_ is not None
-        rows, known = self.neighbours_.edges_of(X)
-        n, n_new = self.graph_.n_nodes, X.shape[0]
-        if self.plan_.graph_view is not GraphView:  # another view has another row: solve it
-            return self._solve_extended(X, (rows + n, known, np.ones(len(rows))))
-        degrees = np.bincount(rows, minlength=n_new)[rows] * np.maximum(self.graph_.degrees[known], 1.0)
-        ties = sp.csr_array((1.0 / np.sqrt(degrees), (rows, known)), shape=(n_new, n + n_new))
-        edges = sp.csr_array((np.ones(len(rows)), (rows, known)), shape=ties.shape)
-        new = NewNodes(X, ties, edges, edges, self.restart_, self.n_diffusion)
-        P = self.encoder_.predict(self.inputs_.rows(self.inputs_.extend(new)))
-        weight = self.plan_.feature_weight
-        F = (weight * P + ties[:, :n] @ self.scores_) / (weight + 1.0)
-        return np.asarray(F)
+        held_out = self.fitted_.leave_one_out
+        if isinstance(held_out, str):
+            raise InputError(f"suspicious_labels {held_out}")
+        return held_out.suspicious()
+
+    def explain(self, node: Any, *, tolerance: float | None = None) -> Explanation:
+        """The ledger of a node's prediction: which labels and which nodes' features gave it its row of F.
+
+        The shares sum to that row of `scores_`; exact for the encoder output that was used and for F before the
+        softmax. Evidence is followed until less than `tolerance` sqrt(degree) of the node's weight is left anywhere;
+        what lies beyond is one entry with node None. The default follows all of it up to 20,000 nodes, and stops at
+        1e-5 on larger graphs, where a ledger has very many entries.
+        """
+        return self.explain_many([node], tolerance=tolerance)[0]
+
+    def explain_many(self, nodes: Any, *, tolerance: float | None = None) -> list[Explanation]:
+        """An explanation for each of several nodes."""
+        return explain(self.fitted_, list(nodes), tolerance)
+
+    def update(
+        self,
+        labels: Any = None,
+        edges: Any = None,
+        nodes: Any = None,
+        features: Any = None,
+        refresh: bool = False,
+        *,
+        tolerance: float | None = None,
+    ) -> Change:
+        """Take in new labels, edges and nodes without a refit; says whose labels moved.
+
+        Parameters
+        ----------
+        labels : dict {node: label}, pairs or table with node and label, optional
+            -1 or None withdraws a label.
+        edges : pairs (source, target), triples with a weight, or table, optional
+            Weight 0 removes an edge.
+        nodes, features : list of ids and a row of features for each, optional
+            New nodes.
+        refresh : bool
+            Renew the diffused features and the encoder's output where edges changed. The encoder itself stays as it
+            is in any case; without refresh so does its output for the known nodes.
+        tolerance : float, optional
+            F is pushed on until ||r_k|| <= tolerance sqrt(degree) on every node, r = rhs - H F; the result's
+            `error_bound` certifies the distance to a solution from scratch. Default: 1e-9 up to 20,000 nodes, 1e-4 on
+            larger graphs.
+
+        Wrong input is refused as a whole, and the model stays as it was. `temperature_`, `choice_` and `graph_help_`
+        stay those of the fit; `leave_one_out_` is out of date after an update, until the next fit.
+        """
+        new = self._read_new_features(features)
+        return update(self.fitted_, labels, edges, nodes, new, refresh, tolerance, store=True)
+
+    def what_if(self, labels: Any, *, tolerance: float | None = None) -> Change:
+        """What `update` would do with these labels; nothing is stored."""
+        return update(self.fitted_, labels, None, None, None, False, tolerance, store=False)
+
+    def suggest(self, n: int = 10, *, among: Any = None) -> list[tuple[Any, float]]:
+        """Which unlabelled nodes are worth labelling next: [(node, expected gain)], best first.
+
+        The gain is the number of wrong labels that a node's label is expected to correct, given those before it;
+        picks are spread over the graph. `among` names the nodes that can be asked for; None: any. Both candidates and
+        the nodes they are evaluatord by are seeded samples on large graphs.
+        """
+        return suggest(self.fitted_, n, among)
 
     def save(self, path: str | Path) -> None:
         """Store the fitted model in a folder, as safetensors and JSON; an earlier one there is replaced whole."""
-        check_is_fitted(self)
-        store.save(self, Path(path))
+        columns = list(getattr(self, "feature_names_in_", []))
+        store.save(store.Stored(self.get_params(deep=False), columns, self.fitted_), Path(path))
 
     @classmethod
     def load(cls, path: str | Path, parts: Sequence[type] = ()) -> Self:
         """A model stored by `save`; a damaged, foreign or newer one is refused in words.
 
-        parts : your own classes (views, inputs, encoders) that the model was fitted with; nothing but altopt's
-            own is imported on a file's word.
+        `parts` are your own classes (views, inputs, encoders) that the model was fitted with: nothing but altopt's own
+        is loaded because a file names it.
         """
-        return store.load(cls, Path(path), parts)
+        stored = store.load(Path(path), parts)
+        model = cls(**stored.parameters)
+        model._fitted = stored.fitted
+        model.n_features_in_ = stored.fitted.n_features
+        if stored.columns:
+            model.feature_names_in_ = np.array(stored.columns, dtype=object)
+        return model
 
     # the parts, with their defaults
 
     def _encoder(self) -> Encoder:
         return LinearEncoder() if self.encoder is None else as_encoder(self.encoder)
 
-    def usual_plan(self, n_nodes: int, n_features: int, n_labels: int | None = None) -> Candidate:
+    def default_candidate(self, n_nodes: int, n_features: int, n_labels: int | None = None) -> Candidate:
         """The parts as given, and where nothing is given, those that serve best without evidence."""
         return Candidate(
             "usual",
@@ -423,40 +497,28 @@ class AltOpt(Answers, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return Solvers(ChebyshevSteps(rtol=ROUGH), ChebyshevSteps(rtol=FINE))
         return Solvers(ConjugateGradient(rtol=ROUGH), ConjugateGradient(rtol=FINE))
 
-    def _schedule(self) -> Schedule:
+    def _schedule(self, candidate: Candidate, seed: int) -> Schedule:
         stop_below = SETTLED if self.n_pseudo is None else None
         if self.n_rounds == "full":
-            return Schedule(self.n_warmup, self.n_epochs, 1, self.seed_, stop_below)
-        return Schedule(
-            self.n_warmup, self.plan_.rounds(self.n_rounds), self.n_epochs, self.seed_, stop_below
-        )
+            return Schedule(self.n_warmup, self.n_epochs, 1, seed, stop_below)
+        return Schedule(self.n_warmup, candidate.rounds(self.n_rounds), self.n_epochs, seed, stop_below)
 
-    def _reading(self) -> TemperedShares | PseudoLabels:
-        """How F is read to the user: as held-out labels ask for, else as the loop reads it."""
-        return self._pseudo_labels() if self.temperature_ is None else TemperedShares(self.temperature_)
-
-    def _pseudo_labels(self, in_sizes: bool = False) -> PseudoLabels:
-        """The rule that makes pseudo labels out of F; `in_sizes` of the classes for the fit, not where it is judged."""
+    def _pseudo_labels(self, Y: Array | None = None) -> PseudoLabels:
+        """The rule that makes pseudo labels out of F; with the labels Y it keeps to estimated class priors."""
         rule: PseudoLabels
         if (self.feature_view or FeatureView).needs_confidence:
             rule = ConfidenceThreshold(self.min_confidence)
         elif self.n_pseudo is None:
             rule = ClassBalanced(self.temperature, self.min_confidence)
-            if in_sizes:
-                label_shares = self.Y_.mean(axis=0)
-                trust = prior_trust(len(self.Y_), len(label_shares))
+            if Y is not None:
+                label_shares = Y.mean(axis=0)
+                trust = prior_trust(len(Y), len(label_shares))
                 rule = replace(rule, trust=trust, label_shares=tuple(label_shares.tolist()))
         else:
             rule = TopPerClass(self.n_pseudo, self.temperature, self.min_confidence)
         return NoPseudoLabels(rule) if self.n_pseudo == 0 else rule
 
-    def _objective(
-        self, graph: Graph, A_tilde: NormalizedAdjacency, Y: Array, labelled: Array
-    ) -> Callable[[Array, Array], Objective]:
-        """From P and w to the three views' sum; `graph` is the one that A_tilde is of."""
-        return self.plan_.objective(graph, A_tilde, Y, labelled)
-
-    # the door
+    # reading X
 
     def _check_X(self, X: Any, reset: bool) -> Any:
         missing = self._takes_missing()
@@ -478,6 +540,19 @@ class AltOpt(Answers, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         # what a sparse X does not hold is zero, not missing
         require_finite(X, missing and not sp.issparse(X))
         return X
+
+    def _read_new_features(self, features: Any) -> NewFeatures | None:
+        """Features of new nodes, checked."""
+        if features is None:
+            return None
+        check_is_fitted(self)
+        X, row_ids = read_X(features)
+        if X.ndim != 2 or X.shape[1] != self.n_features_in_:
+            raise InputError(
+                f"features must have {self.n_features_in_} columns, as X had at the fit, but its shape is {X.shape}: "
+                f"{X.shape[-1]} features."
+            )
+        return NewFeatures(self._check_X(X, reset=False), row_ids)
 
     def _takes_missing(self) -> bool:
         return self._encoder().takes_missing

@@ -67,7 +67,7 @@ def test_uptake_is_what_a_label_moves_its_own_node_by():
             other.encoder_output_, None
         )
         moved = Direct().solve(objective, other.scores_).F[q] - before
-        u = uptake(model, np.array([q]))[0]
+        u = uptake(model.fitted_, np.array([q]))[0]
         assert_allclose(moved, u * (np.array([0.0, 1.0]) - before), atol=2e-3)
 
 
@@ -76,9 +76,9 @@ def test_doubt_is_trusted_more_the_more_labels_there_are():
     many = copy.deepcopy(few)
     many.update({node: int(few.transduction_[node]) for node in range(20, 80)})
     nodes = np.arange(80, 120)
-    assert np.std(doubts(few, nodes)) / np.mean(doubts(few, nodes)) < np.std(doubts(many, nodes)) / np.mean(
-        doubts(many, nodes)
-    )
+    assert np.std(doubts(few.fitted_, nodes)) / np.mean(doubts(few.fitted_, nodes)) < np.std(
+        doubts(many.fitted_, nodes)
+    ) / np.mean(doubts(many.fitted_, nodes))
 
 
 def test_only_nodes_that_can_be_asked_for_are_named():

@@ -14,7 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from numpy.testing import assert_allclose, assert_array_equal
 
 from altopt import AltOpt, Graph, InputError
-from altopt.fitted.system import with_directions
+from altopt.fitted.system import with_arcs
 from altopt.inputs import (
     AdjacencyInputs,
     BlockInputs,
@@ -49,10 +49,7 @@ def newly_fitted(names, weights, n, **settings):
 
 
 def from_scratch(model):
-    A_tilde = NormalizedAdjacency(model.graph_.adjacency, model.self_loops)
-    objective = model._objective(model.graph_, A_tilde, model.Y_, model.labelled_)(
-        model.encoder_output_, None
-    )
+    objective = model.fitted_.objective()
     return Direct().solve(objective, model.scores_).F
 
 
@@ -66,7 +63,7 @@ def assert_is_the_solution(model, change):
     roots = roots_of_degrees(model)
     off = np.linalg.norm(model.scores_ - from_scratch(model), axis=1) / roots
     assert off.max() <= change.error_bound + 1e-12
-    reading = model._reading().read(model.scores_)
+    reading = model.fitted_.readout.read(model.scores_)
     assert_allclose(model.confidence_, reading.w, atol=1e-12)
     free = ~model.labelled_
     assert_array_equal(model.transduction_[free], model.classes_[reading.label[free]])
@@ -322,7 +319,8 @@ def test_both_ways_to_update_renew_the_same(name):
     """The push and the solve on all nodes are told the same edges."""
     asked = {"edges": [(31, 2), (60, 3), (2, 60)], "features": np.ones((1, 8)), "refresh": True}
     pushed = directed_model(KINDS[name])
-    anew = copy.deepcopy(pushed).set_params(solver=JacobiSteps(n_steps=300))
+    anew = copy.deepcopy(pushed)
+    anew.fitted_.solver = JacobiSteps(n_steps=300)
     for model in (pushed, anew):
         arc = sp.coo_array(model.graph_.directed_adjacency)
         back = (int(arc.col[0]), int(arc.row[0]))  # an edge that gets its other direction
@@ -349,7 +347,7 @@ def test_directed_edges_are_set_one_after_another():
         expected[source, target] = weight
         if expected[target, source] or not weight:
             expected[target, source] = weight
-    found = with_directions(sp.csr_array(A), 10, arcs)
+    found = with_arcs(sp.csr_array(A), 10, arcs)
     assert_array_equal(found.toarray(), expected)
     assert found.nnz == np.count_nonzero(expected)
 
@@ -372,7 +370,7 @@ class Unchanging(Prepared):
 
 def test_inputs_that_cannot_be_renewed_are_refused_before_anything_changed():
     model = fitted()
-    model.inputs_ = Unchanging(model.inputs_)
+    model.fitted_.inputs = Unchanging(model.inputs_)
     before = fingerprint(model)
     with pytest.raises(
         InputError, match=r"refresh=True needs encoder inputs with renewed\(\), which Unchanging"
@@ -487,10 +485,8 @@ def test_an_updated_model_is_stored_and_goes_on(tmp_path):
 def test_single_precision_keeps_its_bound():
     """Large models hold F in float32; rounding must not be lost from the bound."""
     model = fitted()
-    model.scores_, model.encoder_output_ = (
-        model.scores_.astype(np.float32),
-        model.encoder_output_.astype(np.float32),
-    )
+    for name in ("scores", "encoder_output"):
+        setattr(model.fitted_, name, getattr(model.fitted_, name).astype(np.float32))
     rng = np.random.default_rng(0)
     for _ in range(50):
         change = model.update(labels={int(rng.integers(60)): int(rng.integers(2))}, tolerance=1e-4)
@@ -521,12 +517,9 @@ def test_models_that_no_push_serves_are_solved_anew(make):
     assert next(move for move in change.moved if move[1] is None)[0] == 60
     if change.error_bound is not None:
         assert np.linalg.norm(model.scores_ - from_scratch(model)) <= change.error_bound + 1e-9
-    A_tilde = NormalizedAdjacency(model.graph_.adjacency, model.self_loops)
-    objective = model._objective(model.graph_, A_tilde, model.Y_, model.labelled_)(
-        model.encoder_output_, None
-    )
+    objective = model.fitted_.objective()
     start = model.scores_ if model.start_ is None else model.start_
-    assert_allclose(model._solvers().last.solve(objective, start).F, model.scores_, atol=1e-5)
+    assert_allclose(model.fitted_.solver.solve(objective, start).F, model.scores_, atol=1e-5)
 
 
 # refusals leave everything as it was

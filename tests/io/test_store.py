@@ -176,7 +176,7 @@ def edit_head(**changes):
 
 def foreign_class(path):
     head = json.loads((path / "model.json").read_text())
-    head["settings"]["graph_view"] = {"class": "os:system"}
+    head["parameters"]["graph_view"] = {"class": "os:system"}
     (path / "model.json").write_text(json.dumps(head))
 
 
@@ -189,7 +189,7 @@ def foreign_class(path):
         (edit_head(version=99), "format version 99, but this altopt reads up to 1. Upgrade"),
         (edit_head(format="other"), "was not written by altopt as a model"),
         (edit_head(kind="checkpoint"), "was not written by altopt as a model"),
-        (edit_head(settings={}, plain={}), "model.json is damaged"),
+        (edit_head(fitted={}), "model.json is damaged"),
         (foreign_class, "graph_view is os:system, which is not a part of altopt"),
         (
             lambda path: (path / "model.safetensors").unlink(),
@@ -260,10 +260,9 @@ def test_resuming_where_nothing_is_starts_afresh(data, tmp_path):
 
 
 def test_a_fit_whose_inputs_are_made_block_by_block_goes_on_too(data, tmp_path, monkeypatch):
-    monkeypatch.setattr("altopt.inputs.inputs.EAGER", 0)
+    monkeypatch.setattr("altopt.estimator.EAGER", 0)
     X, y, _, A = data
-    whole = AltOpt(random_state=0).fit(X, y, graph=A, checkpoint=tmp_path / "c")
-    assert_array_equal(
-        AltOpt(random_state=0).fit(X, y, graph=A, checkpoint=tmp_path / "c", resume=True).scores_,
-        whole.scores_,
-    )
+    whole = AltOpt(random_state=0, cross_fit=False).fit(X, y, graph=A, checkpoint=tmp_path / "c")
+    resumed = AltOpt(random_state=0, cross_fit=False)
+    resumed.fit(X, y, graph=A, checkpoint=tmp_path / "c", resume=True)
+    assert_array_equal(resumed.scores_, whole.scores_)

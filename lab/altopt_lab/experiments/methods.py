@@ -224,7 +224,7 @@ class FixedPlanMethod(DefaultMethod):
     def fit(self, context: DatasetContext, split: Split, settings: Settings, seed: int) -> Fitted:
         data: Any = context.dataset
         n, d = data.X.shape
-        usual = AltOpt().usual_plan(n, d, len(split.train))
+        usual = AltOpt().default_candidate(n, d, len(split.train))
         plans = [usual, *alternatives(usual, data.graph, len(split.train)), without_graph(usual)]
         plans += [replace(usual, name=name, graph_view=view) for name, view in OTHER_VIEWS.items()]
         plan = next(plan for plan in plans if plan.name == self.plan)

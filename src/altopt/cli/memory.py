@@ -68,7 +68,7 @@ def expected_memory(X: Any, n_edges: int, n_classes: int, model: Any, weighted: 
     n, d = X.shape
     entries = 2 * n_edges
     of_X = X.data.nbytes + X.indices.nbytes if sp.issparse(X) else X.nbytes * (not isinstance(X, np.memmap))
-    inputs = model.usual_plan(n, d).inputs
+    inputs = model.default_candidate(n, d).inputs
     reduced = isinstance(inputs, ReducedInputs)
     width = min(d, inputs.n_components, n) if isinstance(inputs, ReducedInputs) else d
     itemsize = 2 if isinstance(inputs, ReducedInputs) and inputs.storage == "float16" else 4
@@ -88,7 +88,7 @@ def expected_memory(X: Any, n_edges: int, n_classes: int, model: Any, weighted: 
     of_graph = entries * (16.0 if weighted else 4.0)
     plain_sparse = isinstance(inputs, DiffusedInputs) and sp.issparse(X) and model.restart == 1
     return Memory(
-        libraries=LIBRARIES + (TORCH if model.usual_plan(n, d).encoder.uses_torch else 0.0),
+        libraries=LIBRARIES + (TORCH if model.default_candidate(n, d).encoder.uses_torch else 0.0),
         features=float(of_X),
         graph=of_graph * (2 if ordered else 1) + PER_NODE * n,
         inputs=float(of_X) if plain_sparse else kept,

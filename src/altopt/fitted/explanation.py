@@ -24,8 +24,10 @@ class Parts:
     codes: Array  # class of each one's label, -1 where it has none
     label_weight: float
     start: Array | None  # n x c: what K steps kept of each node's F where they began
-    unsettled: Array | None  # rho' F: evidence further away than the ledger was followed
-    error: float | None  # each weight is right within this
+    beyond: Array | None  # rho' F: evidence further away than the ledger was followed
+    error: (
+        float | None
+    )  # bound on the error of the weights; None: not known beforehand, `remainder` measures it
     n_reached: int
 
 
@@ -65,7 +67,7 @@ class Explanation:
     evidence: Array  # (n_classes,): the row of scores_
     parts: Parts = field(repr=False)
     classes: Array = field(repr=False)
-    hands_on: Callable[[int], tuple[Array, Array]] = field(repr=False)
+    neighbour_shares: Callable[[int], tuple[Array, Array]] = field(repr=False)
     own_share: float | None = field(repr=False)  # 1 / H_ii; None where walks do not add up to G
 
     @property
@@ -100,12 +102,17 @@ class Explanation:
     @property
     def remainder(self) -> Array:
         """(n_classes,): the part of the tail that is nobody's: what the solver's tolerance left of the equation."""
-        known = self.parts.unsettled if self.parts.start is None else self.parts.start.sum(axis=0)
+        known = self.parts.beyond if self.parts.start is None else self.parts.start.sum(axis=0)
         return self.tail if known is None else np.asarray(self.tail - known)
 
     @property
     def error_bound(self) -> float | None:
-        """How far each node's weight may be off, for the parts that are listed; None where no bound is known."""
+        """Bound on the error of the listed weights; None where none is known.
+
+        Where the solver's steps are replayed it is measured: by how much the replayed sum differs from `scores_`.
+        """
+        if self.parts.error is None and self.parts.start is not None:
+            return float(np.max(np.abs(self.remainder)))
         return self.parts.error
 
     @cached_property
@@ -182,7 +189,7 @@ class Explanation:
             amount = -weight * gives.get(node, 0.0)
             if node != self.place and abs(amount) > abs(best):
                 best, best_end = amount, node
-            columns, handed = self.hands_on(node)
+            columns, handed = self.neighbour_shares(node)
             for j, share in zip(columns.tolist(), handed.tolist()):
                 if j not in done and j in gives:
                     heapq.heappush(heap, (weight * share, j, node))

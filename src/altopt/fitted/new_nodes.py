@@ -1,4 +1,4 @@
-"""Nodes that were not there at the fit: their edges resolved, the graph extended."""
+"""Nodes that were not part of the fit: their edges, the graph extended by them, and their F."""
 
 import copy
 from typing import Any
@@ -8,10 +8,59 @@ import scipy.sparse as sp
 
 from altopt.arrays import Array
 from altopt.errors import InputError
+from altopt.fitted.model import FittedModel
 from altopt.graph import Graph, tables
+from altopt.graph.knn import Neighbours
 from altopt.graph.readers import comes_from
+from altopt.graph.validation import UNKNOWN
 from altopt.inputs import ChangedNodes, NewNodes
 from altopt.operator import NormalizedAdjacency
+
+
+def scores_of_new_nodes(model: FittedModel, X: Any, row_ids: Any, edges: Any) -> Array:
+    """F of new nodes: by their nearest known nodes where the model built its graph and no edges are given."""
+    if edges is None and model.neighbours is not None:
+        return by_neighbours(model, model.neighbours, X)
+    graph = model.graph
+    ends = resolve_edges(graph, X.shape[0], row_ids, [] if edges is None else edges)
+    return by_solve(model, graph, X, ends)
+
+
+def by_solve(model: FittedModel, graph: Graph, X: Any, ends: tuple[Array, Array, Array]) -> Array:
+    """F of the new nodes, from one solve over known and new nodes together."""
+    n_new = X.shape[0]
+    grown_graph = grown(graph, n_new, ends)
+    A_tilde = model.normalized(grown_graph)
+    new = new_nodes(grown_graph, A_tilde, X, model.restart, model.n_diffusion)
+    P = np.concatenate([model.encoder_output, encoder_output_of(model, new)])
+    codes = np.concatenate([model.codes, np.full(n_new, UNKNOWN, dtype=model.codes.dtype)])
+    objective = model.objective_on(grown_graph, A_tilde, codes, P)
+    start = np.zeros_like(P)
+    start[codes != UNKNOWN] = model.Y
+    return model.solver.solve(objective, start).F[-n_new:]
+
+
+def by_neighbours(model: FittedModel, neighbours: Neighbours, X: Any) -> Array:
+    """F of each new row on its own, from its nearest known nodes' F held fixed and its own P.
+
+    F_i = (lambda1 P_i + sum_j a_ij F_j) / (lambda1 + 1): the row of the linear system that belongs to i.
+    """
+    rows, known = neighbours.edges_of(X)
+    graph, n, n_new = model.graph, model.n_nodes, X.shape[0]
+    if not model.couples_by_adjacency():  # another view has another row: solve it
+        return by_solve(model, graph, X, (rows + n, known, np.ones(len(rows))))
+    degrees = np.bincount(rows, minlength=n_new)[rows] * np.maximum(graph.degrees[known], 1.0)
+    ties = sp.csr_array((1.0 / np.sqrt(degrees), (rows, known)), shape=(n_new, n + n_new))
+    edges = sp.csr_array((np.ones(len(rows)), (rows, known)), shape=ties.shape)
+    P = encoder_output_of(model, NewNodes(X, ties, edges, edges, model.restart, model.n_diffusion))
+    weight = model.candidate.feature_weight
+    return np.asarray((weight * P + ties[:, :n] @ model.scores) / (weight + 1.0))
+
+
+def encoder_output_of(model: FittedModel, new: NewNodes) -> Array:
+    """P of new nodes, in double precision: a row's answer must not depend on which rows are asked for with it."""
+    rows = model.inputs.rows(model.inputs.extend(new))
+    return model.encoder.predict(rows.astype(np.float64))
 
 
 def resolve_edges(graph: Graph, n_new: int, new_ids: Any, edges: Any) -> tuple[Array, Array, Array]:

@@ -1,37 +1,53 @@
-"""What an update asks for, read and checked as a whole before anything is changed, and what it came to."""
+"""What an update asks for, read and checked as a whole before anything is changed, and what it did."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from altopt.arrays import Array
 from altopt.errors import InputError
 from altopt.fitted.explanation import plain
+from altopt.fitted.model import FittedModel
 from altopt.graph import tables
+from altopt.graph.knn import Neighbours
 from altopt.graph.readers import comes_from
-from altopt.graph.validation import UNKNOWN, is_unknown, read_X
+from altopt.graph.validation import UNKNOWN, is_unknown
 
 Edges = dict[tuple[int, int], float | None]  # the lower position first; 0 removes, None is a weight not given
 
 
 @dataclass(frozen=True)
 class Change:
-    """What an update did, or would do."""
+    """What an update did, or what `what_if` says it would do.
 
-    moved: list[tuple[Any, Any, Any]]  # (node, label before, label now); before is None for a new node
-    n_changed: int  # nodes whose row of F changed
-    n_touched: int  # nodes that were looked at: those, and the nodes next to them
-    residual: float  # max_k ||r_k|| / sqrt(d_k); where F was solved anew, ||r||
-    error_bound: (
-        float | None
-    )  # ||F_k - F*_k|| <= error_bound sqrt(d_k); solved anew: ||F - F*||; None: no bound is known
+    Attributes
+    ----------
+    moved : list of (node, label before, label now)
+        Nodes whose label changed; the label before is None for a new node.
+    n_changed, n_touched : int
+        Nodes whose row of F changed, and nodes that were visited.
+    residual : float
+        max_k ||r_k|| / sqrt(d_k) with r = rhs - H F; after a re-solve ||r||.
+    error_bound : float or None
+        ||F_k - F*_k|| <= error_bound sqrt(d_k), F* being the solution from scratch; after a re-solve ||F - F*||. None
+        where no bound is known.
+    stored : bool
+        False for `what_if`.
+    nodes, labels, scores : list, ndarray, ndarray
+        The nodes whose row of F changed, their labels and their rows of F now.
+    """
+
+    moved: list[tuple[Any, Any, Any]]
+    n_changed: int
+    n_touched: int
+    residual: float
+    error_bound: float | None
     stored: bool
-    nodes: list[Any] = field(repr=False)  # those whose row of F changed
-    labels: Array = field(repr=False)  # their labels now
-    scores: Array = field(repr=False)  # their rows of F now
+    nodes: list[Any] = field(repr=False)
+    labels: Array = field(repr=False)
+    scores: Array = field(repr=False)
 
     def record(self) -> dict[str, Any]:
         """In plain values, for JSON."""
@@ -41,92 +57,98 @@ class Change:
 
 
 @dataclass(frozen=True)
-class Changes:
-    """Labels, edges and nodes by position; new nodes follow the known ones."""
+class Request:
+    """Labels, edges and nodes of an update, by position; new nodes follow the known ones."""
 
     labels: dict[int, int]  # position -> class number, -1 withdraws
     edges: Edges
-    directions: list[tuple[int, int]]  # of the edges, as they were named
-    names: list[Any]  # of new nodes
-    X: Any  # their features
+    arcs: list[tuple[int, int]]  # the edges in the direction each was named
+    new_ids: list[Any]
+    X: Any  # features of the new nodes
 
 
 @dataclass(frozen=True)
-class Known:
-    """The nodes there are: who is where."""
+class NewFeatures:
+    """Checked features of new nodes, and the ids their rows carry, if any."""
 
-    n_nodes: int
-    positional: bool
-    position: Callable[[Any], int]
+    X: Any
+    row_ids: Any
 
 
-def read_changes(model: Any, known: Known, labels: Any, edges: Any, nodes: Any, features: Any) -> Changes:
-    """All of it, or an InputError that says what is wrong."""
-    names, X = read_nodes(model, known, nodes, features)
-    new = {name: known.n_nodes + k for k, name in enumerate(names)}
+def read_request(
+    model: FittedModel, labels: Any, edges: Any, nodes: Any, features: NewFeatures | None
+) -> Request:
+    """The whole request, or an InputError that says what is wrong."""
+    new_ids = read_new_ids(model, nodes, features)
+    rows = {node: model.n_nodes + k for k, node in enumerate(new_ids)}
 
     def place(node: Any, where: str) -> int:
         try:
-            if node in new:
-                return new[node]
-            return known.position(node)
+            if node in rows:
+                return rows[node]
+            return model.position(node)
         except (InputError, TypeError) as error:
             raise InputError(
                 f"{where} names node {node!r}, which is not in the graph. Add it with nodes= and features=, "
                 "or leave it out."
             ) from error
 
-    given = {} if labels is None else read_labels(model, labels, place)
-    between, directions = ({}, []) if edges is None else read_edges(edges, place)
-    return Changes(given, between, directions, names, X)
+    codes = {} if labels is None else read_labels(model.classes, labels, place)
+    pairs, arcs = ({}, []) if edges is None else read_edges(edges, place)
+    X = None if features is None else features.X
+    if edges is None and new_ids and model.neighbours is not None:
+        pairs, arcs = nearest(model.neighbours, model.n_nodes, X)
+    return Request(codes, pairs, arcs, new_ids, X)
 
 
-def read_nodes(model: Any, known: Known, nodes: Any, features: Any) -> tuple[list[Any], Any]:
-    """Ids of new nodes and a row of features for each."""
+def nearest(neighbours: Neighbours, n: int, X: Any) -> tuple[Edges, list[tuple[int, int]]]:
+    """Edges of new nodes to their nearest known ones, for a model that built its own graph."""
+    rows, known = neighbours.edges_of(X)
+    pairs = list(zip(known.tolist(), (n + rows).tolist()))
+    return dict.fromkeys(pairs), pairs
+
+
+def read_new_ids(model: FittedModel, nodes: Any, features: NewFeatures | None) -> list[Any]:
+    """Ids of new nodes, one for each row of their features."""
+    n = model.n_nodes
     if features is None:
-        names = [] if nodes is None else plain_list(nodes)
-        if names:
+        ids = [] if nodes is None else plain_list(nodes)
+        if ids:
             raise InputError(
-                f"nodes names {names[0]!r}, but features is not given. A new node needs a row of features."
+                f"nodes names {ids[0]!r}, but features is not given. A new node needs a row of features."
             )
-        return [], None
-    X, row_ids = read_X(features)
-    if X.ndim != 2 or X.shape[1] != model.n_features_in_:
-        raise InputError(
-            f"features must have {model.n_features_in_} columns, as X had at the fit, but its shape is {X.shape}: "
-            f"{X.shape[-1]} features."
-        )
-    X = model._check_X(X, reset=False)
+        return []
+    n_new = features.X.shape[0]
     if nodes is not None:
-        names = plain_list(nodes)
-    elif row_ids is not None:
-        names = plain_list(row_ids)
-    elif known.positional:
-        names = list(range(known.n_nodes, known.n_nodes + X.shape[0]))
+        ids = plain_list(nodes)
+    elif features.row_ids is not None:
+        ids = plain_list(features.row_ids)
+    elif model.positional:
+        ids = list(range(n, n + n_new))
     else:
         raise InputError("features holds new nodes, but nodes= does not say their ids. Name them.")
-    if len(names) != X.shape[0]:
-        raise InputError(f"nodes names {len(names):,} new nodes but features has {X.shape[0]:,} rows.")
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
+    if len(ids) != n_new:
+        raise InputError(f"nodes names {len(ids):,} new nodes but features has {n_new:,} rows.")
+    if len(set(ids)) < len(ids):
+        twice = next(node for node in ids if ids.count(node) > 1)
         raise InputError(f"nodes names {twice!r} twice. Give every new node an id of its own.")
-    if known.positional and names != list(range(known.n_nodes, known.n_nodes + len(names))):
+    if model.positional and ids != list(range(n, n + n_new)):
         raise InputError(
-            f"nodes starts with {names[0]!r}, but this model's nodes are positions: new ones are numbered "
-            f"{known.n_nodes}, {known.n_nodes + 1} and so on. Leave nodes out, or fit with ids."
+            f"nodes starts with {ids[0]!r}, but this model's nodes are positions: new ones are numbered "
+            f"{n}, {n + 1} and so on. Leave nodes out, or fit with ids."
         )
-    for name in names:
-        if not known.positional and is_known(known, name):
+    for node in ids:
+        if not model.positional and is_known(model, node):
             raise InputError(
-                f"nodes names {name!r}, which is in the graph already. Give new nodes only; features of known "
+                f"nodes names {node!r}, which is in the graph already. Give new nodes only; features of known "
                 "ones change with a fit."
             )
-    return names, X
+    return ids
 
 
-def is_known(known: Known, name: Any) -> bool:
+def is_known(model: FittedModel, node: Any) -> bool:
     try:
-        known.position(name)
+        model.position(node)
     except InputError:
         return False
     return True
@@ -142,10 +164,10 @@ def plain_list(values: Any) -> list[Any]:
     return [value.item() if isinstance(value, np.generic) else value for value in values]
 
 
-def read_labels(model: Any, labels: Any, place: Callable[[Any, str], int]) -> dict[int, int]:
+def read_labels(classes: Array, labels: Any, place: Callable[[Any, str], int]) -> dict[int, int]:
     """Class numbers by position."""
-    codes = {name: code for code, name in enumerate(model.classes_.tolist())}
-    found: dict[int, int] = {}
+    codes = {name: code for code, name in enumerate(classes.tolist())}
+    by_position: dict[int, int] = {}
     for node, label in label_pairs(labels):
         at = place(node, "labels")
         code = UNKNOWN if is_unknown(label) else codes.get(hashable(label))
@@ -155,9 +177,9 @@ def read_labels(model: Any, labels: Any, place: Callable[[Any, str], int]) -> di
                 f"labels gives node {node!r} the label {label!r}, which is not among the classes ({listed}). "
                 "A new class needs a new fit."
             )
-        if found.setdefault(at, code) != code:
+        if by_position.setdefault(at, code) != code:
             raise InputError(f"labels gives node {node!r} two different labels. Decide on one.")
-    return found
+    return by_position
 
 
 def hashable(label: Any) -> Any:
@@ -191,8 +213,8 @@ def read_edges(edges: Any, place: Callable[[Any, str], int]) -> tuple[Edges, lis
     else:
         hint = "edges must be (source, target) or (source, target, weight), or a table of them"
         rows = plain_pairs(edges, "edges", (2, 3), hint)
-    found: Edges = {}
-    directions = []
+    weights: Edges = {}
+    arcs = []
     for row in rows:
         source, target = place(row[0], "edges"), place(row[1], "edges")
         weight = row[2] if len(row) == 3 else None
@@ -205,15 +227,16 @@ def read_edges(edges: Any, place: Callable[[Any, str], int]) -> tuple[Edges, lis
         if source == target:
             continue  # a self-loop says nothing, as at the fit
         pair = (min(source, target), max(source, target))
-        if found.setdefault(pair, weight) != weight:
+        if weights.setdefault(pair, weight) != weight:
             raise InputError(
                 f"edges gives the edge from {row[0]!r} to {row[1]!r} two weights. Decide on one."
             )
-        directions.append((source, target))
-    return found, directions
+        arcs.append((source, target))
+    return weights, arcs
 
 
 def plain_pairs(values: Any, what: str, widths: tuple[int, ...], hint: str) -> list[Any]:
+    """Rows of one of these widths out of a list or an array; the hint says what was expected."""
     if comes_from(values, "torch"):
         values = values.detach().cpu().numpy()
     if isinstance(values, np.ndarray):
@@ -226,20 +249,3 @@ def plain_pairs(values: Any, what: str, widths: tuple[int, ...], hint: str) -> l
         if not isinstance(row, (list, tuple)) or len(row) not in widths:
             raise InputError(f"{hint}, but {what} holds {row!r}.")
     return rows
-
-
-def stacked(above: Any, below: Any) -> Any:
-    """Rows of two blocks, dense or sparse as the first is."""
-    if sp.issparse(above):
-        return sp.csr_array(sp.vstack([above, sp.csr_array(below)]))
-    below = below.toarray() if sp.issparse(below) else below
-    return np.concatenate([above, np.asarray(below, dtype=above.dtype)])
-
-
-def joined(ids: Array, names: list[Any]) -> Array:
-    """Ids followed by further names, in an array that holds both as they are."""
-    if all(isinstance(name, (int, np.integer)) for name in names) and ids.dtype.kind == "i":
-        return np.concatenate([ids, np.array(names, dtype=ids.dtype)])
-    held = np.empty(len(ids) + len(names), dtype=object)
-    held[: len(ids)], held[len(ids) :] = ids, names
-    return held

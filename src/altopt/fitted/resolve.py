@@ -1,145 +1,108 @@
-"""Updates of models that a local push does not serve: the last update of F is made again, on all nodes."""
+"""An update by a new solve on all nodes, for models that a local push does not serve."""
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from altopt.arrays import one_hot
+from altopt.arrays import Array, one_hot
 from altopt.errors import InputError
+from altopt.fitted.draft import Draft, Solved
+from altopt.fitted.model import FittedModel
 from altopt.fitted.new_nodes import changed_nodes, new_nodes
-from altopt.fitted.request import Change, Changes, Known, joined, read_changes, stacked
-from altopt.fitted.system import with_directions
-from altopt.graph.knn import Neighbours
+from altopt.fitted.push import no_such_edge
+from altopt.fitted.request import Request
+from altopt.fitted.system import joined, with_arcs
+from altopt.graph import Graph
 from altopt.graph.validation import UNKNOWN
-from altopt.operator import NormalizedAdjacency
-from altopt.operator.feature_matrix import empty_rows
+from altopt.inputs import ChangedNodes, NewNodes
 
 
-def update(
-    model: Any, labels: Any, edges: Any, nodes: Any, features: Any, refresh: bool, store: bool
-) -> Change:
-    """F from the model's own solver, on the graph and labels as they are now.
+class ResolveUpdate:
+    """The last update of F made again, on the graph and labels as they are now.
 
-    A solver that takes a fixed number of steps takes them again from where its last update began, new labels
-    put in there.
+    A solver that does not converge makes its steps again from where its last update started, new labels put in there.
     """
-    graph, n = model.graph_, model.graph_.n_nodes
-    views = (model.plan_.feature_view, model.plan_.label_view)
-    odd = [view for view in views if not view.quadratic]
-    if odd:
-        names = " and ".join(getattr(view, "__name__", type(view).__name__) for view in odd)
-        raise InputError(
-            f"update needs views that are quadratic in F, but {names} is not. Fit again with the new data."
-        )
-    known = Known(n, graph.positional, graph.position)
-    asked = read_changes(model, known, labels, edges, nodes, features)
-    if edges is None and asked.names and model.neighbours_ is not None:
-        asked = replace(asked, **nearest(model, n, asked.X))
-    new_graph = with_changes(graph, asked)
-    A_tilde = NormalizedAdjacency(new_graph.adjacency, model.self_loops)
-    P, inputs = model.encoder_output_, model.inputs_
-    if asked.names:
-        Z = inputs.extend(new_nodes(new_graph, A_tilde, asked.X, model.restart_, model.n_diffusion))
-        P = np.concatenate([P, model.encoder_.predict(inputs.rows(Z)).astype(P.dtype)])
-        inputs = inputs.with_rows(Z)
-    near = changed_nodes(graph, new_graph, A_tilde, model.restart_, model.n_diffusion) if refresh else None
-    if near is not None and len(near.nodes):
-        renewed = inputs.renewed(near)
-        P = P.copy()
-        P[near.nodes] = model.encoder_.predict(inputs.rows(renewed))
-    codes = np.full(len(P), UNKNOWN, dtype=np.int64)
-    codes[:n][model.labelled_] = model.Y_.argmax(axis=1)
-    codes[list(asked.labels)] = list(asked.labels.values())
-    Y = one_hot(codes[codes != UNKNOWN], P.shape[1], model.Y_.dtype)
-    start = np.zeros_like(P)
-    start[:n] = model.scores_ if model.start_ is None else model.start_
-    if model.start_ is not None:
-        places = np.array(list(asked.labels), dtype=np.int64)
-        start[places] = one_hot(codes[places], P.shape[1], P.dtype)
-    objective = model._objective(new_graph, A_tilde, Y, codes != UNKNOWN)(P, None)
-    solution = model._solvers().last.solve(objective, start)
-    F = solution.F.astype(model.scores_.dtype, copy=False)
-    reading = model._reading().read(F)
-    found = model.classes_[np.where(codes == UNKNOWN, reading.label, codes)]
-    changed = np.flatnonzero(np.any(F[:n] != model.scores_, axis=1) | (found[:n] != model.transduction_))
-    changed = np.concatenate([changed, np.arange(n, len(F))])
-    names = new_graph.ids.tolist()
-    moved = [
-        (names[k], None if k >= n else model.transduction_[k], found[k])
-        for k in changed.tolist()
-        if k >= n or found[k] != model.transduction_[k]
-    ]
-    change = Change(
-        moved,
-        len(changed),
-        len(F),
-        solution.residual,
-        solution.error_bound,
-        store,
-        [names[k] for k in changed.tolist()],
-        found[changed],
-        F[changed],
-    )
-    if store:
-        silent = model.featureless_ if model.featureless_ is not None else np.flatnonzero(~model.reached_)
-        if asked.names:
-            silent = np.concatenate([silent, n + np.flatnonzero(empty_rows(asked.X))])
-        has_label = np.bincount(new_graph.components, weights=codes != UNKNOWN) > 0
-        reached = np.ones(len(F), dtype=bool)
-        reached[silent] = has_label[new_graph.components[silent]]
-        if near is not None and len(near.nodes):
-            inputs = inputs.with_rows(renewed, near.nodes)
-        model.graph_, model.inputs_, model.featureless_, model.reached_ = new_graph, inputs, silent, reached
-        model.scores_, model.encoder_output_, model.labelled_, model.Y_ = F, P, codes != UNKNOWN, Y
-        model.transduction_, model.confidence_ = found, reading.w
-        model.start_ = None if model.start_ is None else start
-        if asked.names and model.neighbours_ is not None:
-            X = stacked(model.neighbours_.X, asked.X)
-            model.neighbours_ = Neighbours(X, model.neighbours_.n_neighbors, model.neighbours_.metric)
-    return change
+
+    def __init__(self, model: FittedModel, request: Request) -> None:
+        views = (model.candidate.feature_view, model.candidate.label_view)
+        odd = [view for view in views if not view.quadratic]
+        if odd:
+            names = " and ".join(getattr(view, "__name__", type(view).__name__) for view in odd)
+            raise InputError(
+                f"update needs views that are quadratic in F, but {names} is not. Fit again with the new data."
+            )
+        self.model, self.request = model, request
+        self.before = self.graph = model.graph
+        new = np.full(len(request.new_ids), UNKNOWN, dtype=model.codes.dtype)
+        self.codes: Array = np.concatenate([model.codes, new])
+        self.codes[list(request.labels)] = list(request.labels.values())
+
+    def change_graph(self, refresh: bool) -> None:
+        self.graph = with_changes(self.before, self.request)
+        self.A_tilde = self.model.normalized(self.graph)
+
+    def new_nodes(self) -> NewNodes:
+        diffusion = self.model.restart, self.model.n_diffusion
+        return new_nodes(self.graph, self.A_tilde, self.request.X, *diffusion)
+
+    def changed_nodes(self) -> ChangedNodes | None:
+        diffusion = self.model.restart, self.model.n_diffusion
+        return changed_nodes(self.before, self.graph, self.A_tilde, *diffusion)
+
+    def find_F(self, draft: Draft) -> Solved:
+        model, P, n = self.model, draft.P, draft.n_before
+        if draft.renewed is not None:
+            near, _, rows = draft.renewed
+            P = P.copy()
+            P[near] = rows
+        start = np.zeros_like(P)
+        start[:n] = model.scores if model.start is None else model.start
+        places = np.array(list(self.request.labels), dtype=np.int64)
+        if model.start is not None:
+            start[places] = one_hot(self.codes[places], P.shape[1], P.dtype)
+        objective = model.objective_on(self.graph, self.A_tilde, self.codes, P)
+        solution = model.solver.solve(objective, start)
+        F = solution.F.astype(model.scores.dtype, copy=False)
+        self.start, self.steps = None if model.start is None else start, solution.steps
+        changed = np.flatnonzero(np.any(F[:n] != model.scores, axis=1))
+        nodes = np.unique(np.concatenate([changed, places, np.arange(n, len(F))]))
+        return Solved(nodes, F[nodes], F, solution.residual, solution.error_bound, len(F))
+
+    def adjacency(self) -> Any:
+        return self.graph.adjacency
+
+    def name(self, position: int) -> Any:
+        return self.graph.ids.item(position)
+
+    def commit(self, draft: Draft) -> None:
+        self.model.replace_graph(self.graph)
+        self.model.start, self.model.steps = self.start, self.steps
+
+    def undo(self) -> None:
+        """Nothing was changed."""
 
 
-def nearest(model: Any, n: int, X: Any) -> dict[str, Any]:
-    """Edges of new nodes to their nearest known ones, for a model that built its own graph."""
-    rows, known = model.neighbours_.edges_of(X)
-    pairs = list(zip(known.tolist(), (n + rows).tolist()))
-    return {"edges": dict.fromkeys(pairs), "directions": pairs}
-
-
-def with_changes(graph: Any, asked: Changes) -> Any:
+def with_changes(graph: Graph, request: Request) -> Graph:
     """The graph with edges set, removed and added, and new nodes at its end."""
-    n = graph.n_nodes + len(asked.names)
-    A = resized(graph.adjacency, n)
+    n = graph.n_nodes + len(request.new_ids)
+    A = sp.lil_array(graph.adjacency.astype(np.float64))
+    A.resize((n, n))
     default = float(graph.adjacency.data.mean()) if graph.adjacency.nnz else 1.0
-    for (a, b), weight in asked.edges.items():
+    for (a, b), weight in request.edges.items():
         now = float(A[a, b])
         if weight == 0.0 and now == 0.0:
-            raise InputError(
-                f"edges removes the edge from {name(graph, asked, a)!r} to {name(graph, asked, b)!r}, "
-                "but there is no such edge."
-            )
+            raise no_such_edge(*(name(graph, request, end) for end in (a, b)))
         A[a, b] = A[b, a] = (now or default) if weight is None else weight
+    adjacency = sp.csr_array(A)
+    adjacency.eliminate_zeros()
     directed = graph.directed_adjacency
     if directed is not None:
-        weighted = [(source, target, float(A[source, target])) for source, target in asked.directions]
-        directed = with_directions(directed, n, weighted)
-    ids = None if graph.positional else joined(graph.ids, asked.names)
-    return graph.with_edges(settled(A), directed, ids)
+        arcs = [(source, target, float(A[source, target])) for source, target in request.arcs]
+        directed = with_arcs(directed, n, arcs)
+    ids = None if graph.positional else joined(graph.ids, request.new_ids)
+    return graph.with_edges(adjacency, directed, ids)
 
 
-def resized(A: Any, n: int) -> Any:
-    A = sp.lil_array(A.astype(np.float64))
-    A.resize((n, n))
-    return A
-
-
-def settled(A: Any) -> Any:
-    A = sp.csr_array(A)
-    A.eliminate_zeros()
-    return A
-
-
-def name(graph: Any, asked: Changes, place: int) -> Any:
-    return graph.ids.item(place) if place < graph.n_nodes else asked.names[place - graph.n_nodes]
+def name(graph: Graph, request: Request, position: int) -> Any:
+    return graph.ids.item(position) if position < graph.n_nodes else request.new_ids[position - graph.n_nodes]

@@ -18,101 +18,102 @@ import scipy.sparse as sp
 
 from altopt.arrays import Array
 from altopt.errors import InputError
-from altopt.fitted.system import LiveSystem, live_system
+from altopt.fitted.model import FittedModel
 
-CANDIDATES, WITNESSES = 1000, 3000  # nodes that may be picked, and nodes that a pick is judged by
-TRUST = 3.0  # labels per class at which the model's own doubt counts as much as plain coverage
-ROUGH = 1e-3  # tolerance of the pushes for G_qq
+N_CANDIDATES = 1000  # nodes that may be picked
+N_WITNESSES = 3000  # nodes that a pick is judged by
+LABELS_PER_CLASS = 3.0  # at which the model's own doubt counts as much as plain coverage
+PUSH_TOLERANCE = 1e-3  # of the pushes for G_qq
 
 
-def suggest(model: Any, n: int, among: Any) -> list[tuple[Any, float]]:
-    """n unlabelled nodes with what each label is expected to gain, given those before it; best first."""
+def suggest(model: FittedModel, n: int, among: Any) -> list[tuple[Any, float]]:
+    """n unlabelled nodes with the expected gain of each label, given those before it; best first."""
     if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 1:
         raise InputError(f"n must be a whole number from 1 on, but is {n!r}.")
-    free = np.flatnonzero(~model.labelled_ & model.reached_)  # the others are like nobody
-    free = free if len(free) else np.flatnonzero(~model.labelled_)
-    allowed = free
-    if among is not None:
-        places = np.unique(model.graph_.positions(among))
-        allowed = places[~model.labelled_[places]]
-    if not len(allowed):
-        raise InputError(
-            "there is no unlabelled node to suggest. Name unlabelled nodes in among=, or leave it out."
-        )
-    rng = np.random.default_rng([model.seed_, int(model.labelled_.sum())])
-    candidates = sample(allowed, max(CANDIDATES, 2 * n), rng)
-    witnesses = sample(free, WITNESSES, rng)
-    inputs = directions(model, witnesses)
-    covered = coverage(model, inputs, np.flatnonzero(model.labelled_))
-    alike = np.maximum(inputs @ directions(model, candidates).T, 0.0)
-    doubt = doubts(model, witnesses) * (len(free) / len(witnesses))
-    picked = greedy(alike, covered, doubt, uptake(model, candidates), neighbours(model, candidates), n)
-    return [(model.graph_.ids.item(int(candidates[q])), gain) for q, gain in picked]
+    with model.lock:
+        graph, labelled = model.graph, model.labelled
+        unlabelled = np.flatnonzero(~labelled & model.reached)  # unreached nodes are similar to none
+        unlabelled = unlabelled if len(unlabelled) else np.flatnonzero(~labelled)
+        allowed = unlabelled
+        if among is not None:
+            positions = np.unique(graph.positions(among))
+            allowed = positions[~labelled[positions]]
+        if not len(allowed):
+            raise InputError(
+                "there is no unlabelled node to suggest. Name unlabelled nodes in among=, or leave it out."
+            )
+        rng = np.random.default_rng([model.seed, int(labelled.sum())])
+        candidates = sample(allowed, max(N_CANDIDATES, 2 * n), rng)
+        witnesses = sample(unlabelled, N_WITNESSES, rng)
+        inputs = directions(model, witnesses)
+        covered = coverage(model, inputs, np.flatnonzero(labelled))
+        similarity = np.maximum(inputs @ directions(model, candidates).T, 0.0)
+        doubt = doubts(model, witnesses) * (len(unlabelled) / len(witnesses))
+        edges = sp.csr_array(graph.adjacency[candidates][:, candidates])
+        picked = greedy(similarity, covered, doubt, uptake(model, candidates), edges, n)
+        return [(graph.ids.item(int(candidates[q])), gain) for q, gain in picked]
 
 
-def sample(nodes: Array, most: int, rng: np.random.Generator) -> Array:
-    return nodes if len(nodes) <= most else np.sort(rng.choice(nodes, most, replace=False))
+def sample(nodes: Array, size: int, rng: np.random.Generator) -> Array:
+    """A sorted random sample of at most `size` nodes."""
+    return nodes if len(nodes) <= size else np.sort(rng.choice(nodes, size, replace=False))
 
 
-def directions(model: Any, nodes: Array) -> Array:
-    """The encoder's inputs of nodes, scaled to unit length; zero where there are none."""
-    rows = model.inputs_.rows(model.inputs_.Z[nodes])
+def directions(model: FittedModel, nodes: Array) -> Array:
+    """The encoder's inputs of nodes, scaled to unit length; zero rows stay zero."""
+    rows = model.inputs.rows(model.inputs.Z[nodes])
     rows = np.asarray(rows.toarray() if sp.issparse(rows) else rows, dtype=np.float32)
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     return rows / np.where(lengths > 0, lengths, 1.0)
 
 
-def coverage(model: Any, inputs: Array, labelled: Array, block: int = 2048) -> Array:
-    """c: each witness's likeness to the labelled node most like it."""
+def coverage(model: FittedModel, inputs: Array, labelled: Array, block: int = 2048) -> Array:
+    """c: each witness's similarity to the labelled node most similar to it."""
     covered = np.zeros(len(inputs), dtype=np.float32)
     for first in range(0, len(labelled), block):
-        alike = inputs @ directions(model, labelled[first : first + block]).T
-        np.maximum(covered, alike.max(axis=1), out=covered)
+        similarity = inputs @ directions(model, labelled[first : first + block]).T
+        np.maximum(covered, similarity.max(axis=1), out=covered)
     return covered
 
 
-def doubts(model: Any, nodes: Array) -> Array:
+def doubts(model: FittedModel, nodes: Array) -> Array:
     """How likely each node's label is wrong.
 
-    A model of few labels does not know what it does not know, so its own doubt is mixed with the mean of it: for
-    l labels of c classes in the proportion l to TRUST c. First the graph is covered, then the doubtful are asked for.
+    A model of few labels is overconfident where it knows least, so its own doubt is mixed with the mean doubt: for
+    l labels of c classes in the proportion l to LABELS_PER_CLASS c. First the graph is covered, then doubtful nodes
+    are asked for.
     """
-    own = 1.0 - model._reading().soften(model.scores_[nodes]).max(axis=1)
-    trust = model.labelled_.sum() / (model.labelled_.sum() + TRUST * len(model.classes_))
+    own = 1.0 - model.readout.soften(model.scores[nodes]).max(axis=1)
+    n_labels = model.labelled.sum()
+    trust = n_labels / (n_labels + LABELS_PER_CLASS * len(model.classes))
     return np.asarray(trust * own + (1 - trust) * own.mean(), dtype=np.float64)
 
 
-def uptake(model: Any, candidates: Array) -> Array:
-    """u_q = lambda2 G_qq / (1 + lambda2 G_qq); 1 for models whose G is not to be had by a push."""
-    live: LiveSystem | None = live_system(model)
-    if live is None:
+def uptake(model: FittedModel, candidates: Array) -> Array:
+    """u_q = lambda2 G_qq / (1 + lambda2 G_qq); 1 for models whose G a push does not give."""
+    system = model.system()
+    if system is None:
         return np.ones(len(candidates))
     own = np.empty(len(candidates))
     for k, q in enumerate(candidates.tolist()):
-        found = live.column(q, ROUGH)
-        own[k] = found.moves[0, 0]  # the push starts at q
-    return live.lambda2 * own / (1.0 + live.lambda2 * own)
-
-
-def neighbours(model: Any, candidates: Array) -> Any:
-    """Who of the candidates is tied to whom."""
-    return sp.csr_array(model.graph_.adjacency[candidates][:, candidates])
+        own[k] = system.column(q, PUSH_TOLERANCE).moves[0, 0]  # the push starts at q
+    return system.lambda2 * own / (1.0 + system.lambda2 * own)
 
 
 def greedy(
-    alike: Array, covered: Array, doubt: Array, uptake: Array, ties: Any, n: int
+    similarity: Array, covered: Array, doubt: Array, uptake: Array, edges: Any, n: int
 ) -> list[tuple[int, float]]:
-    """The best candidate, then the best given that one, and so on; none next to another while others are left."""
-    alike, covered = alike.astype(np.float32), covered.copy()
-    there = np.ones(alike.shape[1], dtype=bool)
-    apart = there.copy()
+    """The best candidate, then the best given that one, and so on; no two neighbours while others are left."""
+    similarity, covered = similarity.astype(np.float32), covered.copy()
+    left = np.ones(similarity.shape[1], dtype=bool)
+    not_adjacent = left.copy()
     picked: list[tuple[int, float]] = []
-    while len(picked) < n and there.any():
-        gains = uptake * (doubt @ np.maximum(alike - covered[:, None], 0.0))
-        usable = there & apart if (there & apart).any() else there
+    while len(picked) < n and left.any():
+        gains = uptake * (doubt @ np.maximum(similarity - covered[:, None], 0.0))
+        usable = left & not_adjacent if (left & not_adjacent).any() else left
         q = int(np.argmax(np.where(usable, gains, -1.0)))
         picked.append((q, float(gains[q])))
-        there[q] = False
-        apart[ties.indices[ties.indptr[q] : ties.indptr[q + 1]]] = False
-        np.maximum(covered, alike[:, q], out=covered)
+        left[q] = False
+        not_adjacent[edges.indices[edges.indptr[q] : edges.indptr[q + 1]]] = False
+        np.maximum(covered, similarity[:, q], out=covered)
     return picked

@@ -1,54 +1,53 @@
-"""A fitted model's linear system H F = rhs, laid out so that single rows can be read, changed and pushed from."""
+"""The linear system H F = rhs of a fitted model, laid out so that single rows can be read, replaced and pushed from."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from altopt.arrays import Array, inverse_sqrt
-from altopt.fitted.request import joined
 from altopt.graph import Graph
 from altopt.graph.validation import UNKNOWN
 from altopt.operator import NormalizedAdjacency
-from altopt.operator.kernels.push import LiveRows, Push, push
-from altopt.views import GraphView
+from altopt.operator.kernels.push import LiveRows, Push, Pushed, push
 
 Row = tuple[Array, Array]  # columns and weights
+Undo = Callable[[], None]
+Arc = tuple[int, int, float]  # source, target, weight
+
+BLOCK_SIZE = 2_000_000  # entries of F whose residual is computed at once
 
 
-def live_system(model: Any) -> "LiveSystem | None":
-    """The model's system, made once; None where F is not the solution of one with a bound on its error.
-
-    That takes the squared feature and label views, the graph's Laplacian, lambda1 > 0 and a full solve. Where
-    self-loops weigh the mean of the edges, one edge changes every row: none either.
-    """
-    live: LiveSystem | None = model.__dict__.get("_live")
-    if live is None and fits(model):
-        live = model._live = LiveSystem(model)
-    return live
-
-
-def fits(model: Any) -> bool:
-    plan = model.plan_
-    converges: bool = model._solvers().last.converges
-    local = plan.linear and plan.graph_view == GraphView and not (model.self_loops and model.graph_.weighted)
-    return local and converges
-
-
-class LiveSystem:
+class LinearSystem:
     """H = diag(coupling + lambda1 + lambda2 M) - coupling A_tilde, with rows of A that can be replaced.
 
-    Nothing of the size of F is held: `codes` is each node's given class, -1 where it has none; what former
-    updates left of the residual is `carried`, rows of the nodes they came to.
+    Nothing of the size of F is kept here. What earlier pushes left of the residual is `carried`: rows of the nodes
+    they reached.
+
+    Parameters
+    ----------
+    graph : Graph
+    A_tilde : NormalizedAdjacency
+        Of that graph.
+    weights : dict
+        The views' weights by their names: features (lambda1), graph (the coupling), labels (lambda2).
+    codes : ndarray of int (n_nodes,)
+        Each node's given class, -1 where it has none; copied.
+    n_classes : int
     """
 
-    def __init__(self, model: Any) -> None:
-        graph = model.graph_
-        A_tilde = NormalizedAdjacency(graph.adjacency, model.self_loops)
-        objective = model._objective(graph, A_tilde, model.Y_, model.labelled_)(model.encoder_output_, None)
-        weights = {view.name: float(view.weight) for view in objective.views}
-        self.lambda1, self.coupling, self.lambda2 = (weights[key] for key in ("features", "graph", "labels"))
+    def __init__(
+        self,
+        graph: Graph,
+        A_tilde: NormalizedAdjacency,
+        weights: dict[str, float],
+        codes: Array,
+        n_classes: int,
+    ) -> None:
+        self.lambda1, self.coupling, self.lambda2 = (
+            weights[name] for name in ("features", "graph", "labels")
+        )
         A = A_tilde.adjacency
         self.begin, self.end = A.indptr[:-1].astype(np.int64), A.indptr[1:].astype(np.int64)
         self.base = np.ascontiguousarray(A.indices, dtype=np.int32)
@@ -57,41 +56,50 @@ class LiveSystem:
         self.extra, self.extra_weights, self.n_extra = np.empty(64, dtype=np.int32), np.empty(64), 0
         self.degrees = A_tilde.degrees.copy()
         self.scale = inverse_sqrt(self.degrees)
-        self.diagonal = self.coupling + self.lambda1 + self.lambda2 * model.labelled_
-        self.codes = np.full(len(self.degrees), UNKNOWN, dtype=np.int32)
-        self.codes[model.labelled_] = model.Y_.argmax(axis=1)
-        self.self_loops = model.self_loops
-        self.n_classes = model.scores_.shape[1]
+        self.codes = codes.astype(np.int32)
+        self.diagonal = self.coupling + self.lambda1 + self.lambda2 * (self.codes != UNKNOWN)
+        self.self_loops = A_tilde.self_loops
+        self.n_classes = n_classes
         self.edge_weight = float(graph.adjacency.data.mean()) if graph.adjacency.nnz else 1.0
         self.carried: Push = push(self.n_classes)
         self.largest = 0.0  # no row of `carried` is above this times sqrt(d)
         self.ids = None if graph.positional else {name: k for k, name in enumerate(graph.ids.tolist())}
         self.names = None if graph.positional else graph.ids
-        self.log: list[tuple[int, int, float]] = []  # edges set since the graph was last written out
-        self.n_logged_nodes = graph.n_nodes
+        self.log: list[Arc] = []  # edges set since the system was made
+        self.n_nodes_of_graph = graph.n_nodes
         self.left: float | None = None
-        self.measured: dict[
-            int, float
-        ] = {}  # degrees, when `left` was measured, of nodes whose degree changed since
+        # the degree each node had when `left` was measured, for nodes whose degree has changed since
+        self.degree_when_measured: dict[int, float] = {}
 
     @property
     def n_nodes(self) -> int:
         return len(self.begin)
 
     def rows(self) -> LiveRows:
-        """As the kernel takes it."""
+        """As the push kernel takes it."""
         extra, weights = self.extra[: self.n_extra], self.extra_weights[: self.n_extra]
         parts = (self.begin, self.end, self.base, self.base_weights, extra, weights)
         return LiveRows(*parts, self.scale, self.diagonal, self.coupling)
 
     def row(self, node: int) -> Row:
+        """Columns and weights of a node's row of A."""
         return self.rows().row(node)
 
     def name(self, node: int) -> Any:
         """The user's id of a position."""
         return node if self.names is None else self.names.item(node)
 
-    def column(self, node: int, tolerance: float) -> Any:
+    def position(self, node: Any) -> int | None:
+        """The position of a user's id; None where there is no such node."""
+        if self.ids is None:
+            whole = isinstance(node, (int, np.integer)) and not isinstance(node, bool)
+            return int(node) if whole and 0 <= node < self.n_nodes else None
+        try:
+            return self.ids.get(node)
+        except TypeError:  # what cannot be hashed is not an id
+            return None
+
+    def column(self, node: int, tolerance: float) -> Pushed:
         """G e_i, pushed until |e_i - H p| <= tolerance sqrt(d) on every node: the moves are p."""
         start = push(1)
         start.add(np.array([node]), np.ones((1, 1)))
@@ -102,7 +110,7 @@ class LiveSystem:
         if self.left is None:
             A, square = self.matrix(), np.zeros(len(F))
             known = np.flatnonzero(self.codes != UNKNOWN)
-            width = max(1, 2_000_000 // max(len(F), 1))
+            width = max(1, BLOCK_SIZE // max(len(F), 1))
             for first in range(0, F.shape[1], width):
                 columns = np.arange(first, min(first + width, F.shape[1]))
                 block = F[:, columns].astype(np.float64)
@@ -111,29 +119,60 @@ class LiveSystem:
                 r[known] += self.lambda2 * (self.codes[known][:, None] == columns)
                 square += np.einsum("ij,ij->i", r, r)
             scale = np.where(self.scale > 0, self.scale, 1.0)
-            self.left, self.measured = float(np.max(np.sqrt(square) * scale)), {}
+            self.left, self.degree_when_measured = float(np.max(np.sqrt(square) * scale)), {}
         return self.left
 
-    def shrunk(self) -> float:
-        """By how much `left` grew, in that norm, because degrees fell."""
-        ratios = [max(was, 1e-300) / (self.degrees[k] or 1.0) for k, was in self.measured.items()]
+    def growth_of_left(self) -> float:
+        """The factor by which `left` grew, in its norm, because degrees fell."""
+        ratios = [max(was, 1e-300) / (self.degrees[k] or 1.0) for k, was in self.degree_when_measured.items()]
         return float(np.sqrt(max([1.0, *ratios])))
+
+    # rows as encoder inputs read them
+
+    def adjacency_rows(self, nodes: Array) -> Any:
+        """These nodes' rows of A, self-loops included."""
+        rows = [self.row(int(k)) for k in nodes]
+        indptr = np.concatenate([[0], np.cumsum([len(columns) for columns, _ in rows])]).astype(np.int64)
+        columns = np.concatenate([part for part, _ in rows]) if rows else np.empty(0, dtype=np.int32)
+        weights = np.concatenate([part for _, part in rows]) if rows else np.empty(0)
+        return sp.csr_array((weights, columns, indptr), shape=(len(nodes), self.n_nodes))
+
+    def normalized_rows(self, nodes: Array) -> Any:
+        """These nodes' rows of A_tilde."""
+        A = self.adjacency_rows(nodes)
+        A.data = A.data * self.scale[A.indices] * np.repeat(self.scale[nodes], np.diff(A.indptr))
+        return A
+
+    def edges_of(self, directed: Any, nodes: Array) -> tuple[Any, Any]:
+        """Weights of the edges from these nodes and to them; `directed` is the directed adjacency, or None."""
+        if directed is not None:
+            return sp.csr_array(directed[nodes]), sp.csr_array(directed[:, nodes].T)
+        A = sp.coo_array(self.adjacency_rows(nodes))
+        proper = A.col != nodes[A.row]
+        out = sp.csr_array((A.data[proper], (A.row[proper], A.col[proper])), shape=A.shape)
+        return out, out
+
+    def arcs(self, pairs: Iterable[tuple[int, int]]) -> list[Arc]:
+        """(source, target, weight) of edges as the system has them; weight 0 for those that are gone."""
+        pairs = list(pairs)
+        rows = {source: dict(zip(*self.row(source))) for source, _ in pairs}
+        return [(source, target, float(rows[source].get(target, 0.0))) for source, target in pairs]
 
     # changes: each returns what undoes it
 
-    def replace(self, node: int, columns: Array, weights: Array) -> Any:
+    def replace(self, node: int, columns: Array, weights: Array) -> Undo:
         """Row `node` becomes these columns (sorted) and weights."""
         before = (self.begin[node], self.end[node], self.degrees[node], self.scale[node])
-        self.measured.setdefault(node, float(self.degrees[node]))
-        room = self.n_extra + len(columns)
-        if room > len(self.extra):
+        self.degree_when_measured.setdefault(node, float(self.degrees[node]))
+        end = self.n_extra + len(columns)
+        if end > len(self.extra):
             for name in ("extra", "extra_weights"):
-                grown = np.empty(2 * room, dtype=getattr(self, name).dtype)
+                grown = np.empty(2 * end, dtype=getattr(self, name).dtype)
                 grown[: self.n_extra] = getattr(self, name)[: self.n_extra]
                 setattr(self, name, grown)
-        self.extra[self.n_extra : room], self.extra_weights[self.n_extra : room] = columns, weights
-        self.begin[node], self.end[node] = len(self.base) + self.n_extra, len(self.base) + room
-        self.n_extra = room
+        self.extra[self.n_extra : end], self.extra_weights[self.n_extra : end] = columns, weights
+        self.begin[node], self.end[node] = len(self.base) + self.n_extra, len(self.base) + end
+        self.n_extra = end
         self.degrees[node] = weights.sum()
         self.scale[node] = inverse_sqrt(self.degrees[node : node + 1])[0]
 
@@ -142,7 +181,7 @@ class LiveSystem:
 
         return undo
 
-    def label(self, node: int, code: int) -> Any:
+    def label(self, node: int, code: int) -> Undo:
         """Node `node` gets the class `code`, or none."""
         before = self.codes[node], self.diagonal[node]
         self.codes[node] = code
@@ -153,10 +192,12 @@ class LiveSystem:
 
         return undo
 
-    def grow(self, names: list[Any]) -> Any:
+    def grow(self, names: list[Any]) -> Undo:
         """New nodes at the end, without edges or labels. Arrays with one number a node are copied."""
-        kept = {key: getattr(self, key) for key in ("begin", "end", "degrees", "scale", "codes", "diagonal")}
-        kept |= {"names": self.names}
+        before = {
+            key: getattr(self, key) for key in ("begin", "end", "degrees", "scale", "codes", "diagonal")
+        }
+        before |= {"names": self.names}
         n, k = self.n_nodes, len(names)
         at = np.full(k, len(self.base), dtype=np.int64)
         self.begin, self.end = np.concatenate([self.begin, at]), np.concatenate([self.end, at])
@@ -167,12 +208,12 @@ class LiveSystem:
         if self.ids is not None and self.names is not None:
             self.names = joined(self.names, names)
             self.ids |= {name: n + j for j, name in enumerate(names)}
-        undone = [self.replace(n + j, np.array([n + j]), np.ones(1)) for j in range(k * self.self_loops)]
+        loops = [self.replace(n + j, np.array([n + j]), np.ones(1)) for j in range(k * self.self_loops)]
 
         def undo() -> None:
-            for step in reversed(undone):
+            for step in reversed(loops):
                 step()
-            for key, value in kept.items():
+            for key, value in before.items():
                 setattr(self, key, value)
             if self.ids is not None:
                 for name in names:
@@ -180,7 +221,7 @@ class LiveSystem:
 
         return undo
 
-    # the graph written out again
+    # the graph put together again
 
     def matrix(self) -> Any:
         """A as a CSR matrix, self-loops included."""
@@ -198,43 +239,50 @@ class LiveSystem:
         data[~in_base] = rows.extra_weights[place[~in_base] - len(rows.base)]
         return sp.csr_array((data, indices, indptr), shape=(n, n))
 
-    def graph(self, before: Graph) -> Graph:
-        """The Graph as it is now, from the one it was when it was last written out."""
-        if not self.log and self.n_logged_nodes == self.n_nodes:
-            return before
+    def graph(self, made_from: Graph) -> Graph:
+        """The Graph as it is now; `made_from` is the one the system was made from."""
+        if not self.log and self.n_nodes_of_graph == self.n_nodes:
+            return made_from
         A = self.matrix()
         if self.self_loops:
             A = sp.csr_array(A - sp.diags_array(A.diagonal()))
             A.eliminate_zeros()
-        directed = before.directed_adjacency
+        directed = made_from.directed_adjacency
         if directed is not None:
-            directed = with_directions(directed, self.n_nodes, self.log)
-        graph = before.with_edges(A, directed, self.names)
-        self.log, self.n_logged_nodes = [], self.n_nodes
-        return graph
+            directed = with_arcs(directed, self.n_nodes, self.log)
+        return made_from.with_edges(A, directed, self.names)
 
 
-def with_directions(A: Any, n_nodes: int, edges: Iterable[tuple[int, int, float]]) -> Any:
+def with_arcs(A: Any, n_nodes: int, arcs: Iterable[Arc]) -> Any:
     """A directed adjacency with edges (source, target, weight) set one after another.
 
-    The other direction, where it is there, gets the same weight; weight 0 removes both.
+    The opposite direction, where it exists, gets the same weight; weight 0 removes both.
     """
-    found: dict[tuple[int, int], float] = {}
-    for source, target, weight in edges:
-        back = found.get((target, source))
-        if back is None:
-            back = A[target, source] if max(source, target) < A.shape[0] else 0.0
-        found[source, target] = weight
-        if back or not weight:
-            found[target, source] = weight
+    weights: dict[tuple[int, int], float] = {}
+    for source, target, weight in arcs:
+        opposite = weights.get((target, source))
+        if opposite is None:
+            opposite = A[target, source] if max(source, target) < A.shape[0] else 0.0
+        weights[source, target] = weight
+        if opposite or not weight:
+            weights[target, source] = weight
     grown = A.astype(np.float64)
     grown.resize((n_nodes, n_nodes))
-    if not found:
+    if not weights:
         return grown
-    at, weights = np.array(list(found)).T, np.array(list(found.values()))
-    held = np.asarray(grown[at[0], at[1]]).ravel()
+    at, values = np.array(list(weights)).T, np.array(list(weights.values()))
+    before = np.asarray(grown[at[0], at[1]]).ravel()
     # first out, then in: a sum with zero is exact
-    grown = sp.csr_array(grown - sp.csr_array((held, (at[0], at[1])), shape=grown.shape))
-    grown = sp.csr_array(grown + sp.csr_array((weights, (at[0], at[1])), shape=grown.shape))
+    grown = sp.csr_array(grown - sp.csr_array((before, (at[0], at[1])), shape=grown.shape))
+    grown = sp.csr_array(grown + sp.csr_array((values, (at[0], at[1])), shape=grown.shape))
     grown.eliminate_zeros()
     return grown
+
+
+def joined(ids: Array, names: list[Any]) -> Array:
+    """Ids followed by further ones, in an array that keeps each as it is."""
+    if all(isinstance(name, (int, np.integer)) for name in names) and ids.dtype.kind == "i":
+        return np.concatenate([ids, np.array(names, dtype=ids.dtype)])
+    every = np.empty(len(ids) + len(names), dtype=object)
+    every[: len(ids)], every[len(ids) :] = ids, names
+    return every

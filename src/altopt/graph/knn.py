@@ -1,6 +1,6 @@
 """The k-nearest-neighbour graph of X, for data that comes without a graph."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -35,6 +35,13 @@ class Neighbours:
     def edges_of(self, X_new: Any) -> Ends:
         """Rows of X_new and, for each, one of its nearest rows of X."""
         return self._nearest(X_new, min(self.n_neighbors, self.X.shape[0]), X_new.shape[0])
+
+    def with_rows(self, X_new: Any) -> "Neighbours":
+        """The same with further rows of X at the end."""
+        if sparse.issparse(self.X):
+            return replace(self, X=sparse.csr_array(sparse.vstack([self.X, sparse.csr_array(X_new)])))
+        X_new = X_new.toarray() if sparse.issparse(X_new) else X_new
+        return replace(self, X=np.concatenate([self.X, np.asarray(X_new, dtype=self.X.dtype)]))
 
     def _nearest(self, X_new: Any, k: int, n: int) -> Ends:
         from sklearn.neighbors import NearestNeighbors

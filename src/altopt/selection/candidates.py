@@ -69,12 +69,12 @@ class Candidate:
 
     def objective(
         self, graph: Graph, A_tilde: NormalizedAdjacency, Y: Array, labelled: Array
-    ) -> Callable[[Array, Array], Objective]:
+    ) -> Callable[[Array, Array | None], Objective]:
         """From P and confidence weights to the views' sum, for the labels Y of the nodes `labelled`."""
         of_graph = view_from(self.graph_view, A_tilde, graph=graph)
         of_labels = view_from(self.label_view, Y, labelled, self.label_weight)
 
-        def build(P: Array, w: Array) -> Objective:
+        def build(P: Array, w: Array | None) -> Objective:
             confidence = (w,) if self.feature_view.needs_confidence else ()
             of_features = view_from(self.feature_view, P, self.feature_weight, *confidence)
             return Objective((of_features, of_graph, of_labels))

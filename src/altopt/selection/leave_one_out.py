@@ -20,7 +20,9 @@ NOT_HELD_BACK = (
     "needs labels held back, which this fit did not do. Fit with cross_fit=True and the squared feature and "
     "label views."
 )
-OUTDATED = "would speak of labels and edges as they were at the fit; an update changed them since. Fit again."
+OUT_OF_DATE = (
+    "would speak of labels and edges as they were at the fit; an update changed them since. Fit again."
+)
 
 
 class Margins(NamedTuple):

@@ -1,0 +1,160 @@
+"""The fitted attributes of AltOpt: read-only views of its FittedModel."""
+
+from typing import Any
+
+from sklearn.exceptions import NotFittedError
+
+from altopt.arrays import Array
+from altopt.encoders import Learner
+from altopt.fitted.model import FittedModel
+from altopt.graph import Graph
+from altopt.graph.knn import Neighbours
+from altopt.inputs import Prepared
+from altopt.selection.candidates import Candidate
+from altopt.selection.evaluation import GraphHelp
+from altopt.selection.leave_one_out import LeaveOneOut
+
+
+def read_only(array: Array) -> Array:
+    """A view that cannot be written to: the model changes by `update` alone."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+class FittedAttributes:
+    """What can be read off a fitted AltOpt; each attribute raises AttributeError before `fit`."""
+
+    _fitted: FittedModel | None = None
+
+    @property
+    def fitted_(self) -> FittedModel:
+        """The one owner of what the fit left behind."""
+        if self._fitted is None:
+            raise NotFittedError(f"This {type(self).__name__} is not fitted yet. Call fit() first.")
+        return self._fitted
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return self._fitted is not None
+
+    @property
+    def scores_(self) -> Array:
+        """F before it becomes probabilities, from one final solve; (n_nodes, n_classes)."""
+        return read_only(self.fitted_.scores)
+
+    @property
+    def label_distributions_(self) -> Array:
+        """Class probabilities of every node, columns as `classes_`; made from `scores_` on each call."""
+        return self.fitted_.readout.soften(self.fitted_.scores)
+
+    @property
+    def transduction_(self) -> Array:
+        """A label for every node, in the labels' own type; a labelled node keeps its given label."""
+        return self.fitted_.classes[self.fitted_.labels]
+
+    @property
+    def confidence_(self) -> Array:
+        """1 - entropy / log(n_classes) of each node's distribution."""
+        return read_only(self.fitted_.confidence)
+
+    @property
+    def reached_(self) -> Array:
+        """False where the features are all zero or missing and no labelled node is connected."""
+        return read_only(self.fitted_.reached)
+
+    @property
+    def labelled_(self) -> Array:
+        """True for nodes with a given label."""
+        return self.fitted_.labelled
+
+    @property
+    def classes_(self) -> Array:
+        """The classes, in the order of the columns of `scores_`."""
+        return read_only(self.fitted_.classes)
+
+    @property
+    def Y_(self) -> Array:
+        """One-hot rows of the given labels, one for each labelled node."""
+        return self.fitted_.Y
+
+    @property
+    def encoder_output_(self) -> Array:
+        """P: what the features alone say; (n_nodes, n_classes)."""
+        return read_only(self.fitted_.encoder_output)
+
+    @property
+    def encoder_(self) -> Learner:
+        """The trained encoder."""
+        return self.fitted_.encoder
+
+    @property
+    def inputs_(self) -> Prepared:
+        """What the encoder reads of each node."""
+        return self.fitted_.inputs
+
+    @property
+    def graph_(self) -> Graph:
+        """The graph with everything that updates changed in it; after an update put together on each call."""
+        return self.fitted_.graph
+
+    @property
+    def neighbours_(self) -> Neighbours | None:
+        """The nearest-neighbour index, where the graph was built from X."""
+        return self.fitted_.neighbours
+
+    @property
+    def plan_(self) -> Candidate:
+        """The candidate that was fitted: encoder, inputs, views and weights."""
+        return self.fitted_.candidate
+
+    @property
+    def choice_(self) -> dict[str, Any]:
+        """{"plan": name of the candidate taken, "considered": [...], "reason": ...}."""
+        return self.fitted_.choice
+
+    @property
+    def graph_help_(self) -> GraphHelp | None:
+        """Held-out accuracy with the graph and from the features alone; None where it was not compared."""
+        return self.fitted_.graph_help
+
+    @property
+    def leave_one_out_(self) -> LeaveOneOut:
+        """Leave-one-out results of the last fit. Raises AttributeError where there are none, or none any more."""
+        if isinstance(self.fitted_.leave_one_out, str):
+            raise AttributeError(f"leave_one_out_ {self.fitted_.leave_one_out}")
+        return self.fitted_.leave_one_out
+
+    @property
+    def temperature_(self) -> float | None:
+        """Of the probabilities, fitted to held-out labels; None where there were none."""
+        return self.fitted_.temperature
+
+    @property
+    def restart_(self) -> float:
+        """The restart weight of the diffusion that was used."""
+        return self.fitted_.restart
+
+    @property
+    def seed_(self) -> int:
+        """The seed of the fit; `random_state` where that was a number."""
+        return self.fitted_.seed
+
+    @property
+    def start_(self) -> Array | None:
+        """Where the last update of F started, for a solver that does not converge."""
+        return self.fitted_.start
+
+    @property
+    def trace_(self) -> list[dict[str, Any]]:
+        """A record of each round: the objective and its parts, residual, seconds."""
+        return self.fitted_.trace
+
+    @property
+    def n_iter_(self) -> int:
+        """The number of updates of F."""
+        return len(self.fitted_.trace)
+
+    @property
+    def outcome_(self) -> str:
+        """Why the fit stopped, in a sentence."""
+        return self.fitted_.outcome

@@ -1,0 +1,222 @@
+"""FittedModel: the one owner of what a fit leaves behind."""
+
+import threading
+from dataclasses import dataclass, field, fields
+from typing import Annotated, Any, Protocol
+
+import numpy as np
+from scipy.sparse.csgraph import connected_components
+
+from altopt.arrays import Array, certainty
+from altopt.encoders import Learner
+from altopt.errors import InputError
+from altopt.fitted.system import LinearSystem
+from altopt.graph import Graph
+from altopt.graph.knn import Neighbours
+from altopt.graph.validation import UNKNOWN
+from altopt.inputs import Prepared
+from altopt.operator import NormalizedAdjacency
+from altopt.selection.candidates import Candidate
+from altopt.selection.evaluation import GraphHelp
+from altopt.selection.leave_one_out import LeaveOneOut
+from altopt.solvers import Solver, Steps
+from altopt.training.pseudo_labels import Readout
+from altopt.views import Objective
+
+
+class ReadoutRule(Protocol):
+    """How F becomes probabilities and labels."""
+
+    def soften(self, F: Array) -> Array:
+        """A distribution over the classes for each row of F."""
+
+    def read(self, F: Array) -> Readout:
+        """Certainty and class of each row."""
+
+
+PerNode = Annotated[Array, "one row or entry for each node: FittedModel.grow extends it"]
+
+
+@dataclass
+class FittedModel:
+    """What a fit leaves behind, and what later updates change: graph, F, P, labels, encoder, how F is read.
+
+    `AltOpt` keeps it as `fitted_`; its underscored attributes are read-only views of the fields here. It is stored
+    field by field. Updates change it in place, holding `lock`.
+
+    Attributes
+    ----------
+    classes : ndarray (n_classes,)
+        The classes, in the order of F's columns.
+    candidate : Candidate
+        Encoder, inputs, views and weights that were fitted.
+    solver : Solver
+        The solver of the last update of F.
+    readout : ReadoutRule
+        Turns F into probabilities and labels.
+    scores, encoder_output : ndarray (n_nodes, n_classes)
+        F, and P: the encoder's output.
+    codes : ndarray of int (n_nodes,)
+        The number of each node's given class, -1 where it has none.
+    labels : ndarray of int (n_nodes,)
+        The number of each node's class: the given one, else the predicted one.
+    start, steps : ndarray (n_nodes, n_classes) or None, Steps or None
+        Where the last update of F started and the steps it made, for a solver that does not converge.
+    leave_one_out : LeaveOneOut or str
+        Held-out results, or a sentence that says why there are none.
+    """
+
+    classes: Array
+    candidate: Candidate
+    solver: Solver
+    readout: ReadoutRule
+    temperature: float | None  # of the readout, where held-out labels chose it
+    self_loops: bool
+    restart: float
+    n_diffusion: int
+    seed: int
+    n_features: int
+    last_graph: Graph  # as of the fit or the last re-solve: `graph` has the edges that pushes changed since
+    neighbours: Neighbours | None  # where the graph was built from X
+    inputs: Prepared
+    encoder: Learner
+    scores: PerNode
+    encoder_output: PerNode
+    codes: PerNode
+    labels: PerNode
+    confidence: PerNode
+    reached: PerNode
+    featureless: Array  # positions of the nodes whose features are all zero or missing
+    start: Array | None
+    steps: Steps | None
+    choice: dict[str, Any]
+    graph_help: GraphHelp | None
+    leave_one_out: LeaveOneOut | str
+    trace: list[dict[str, Any]]
+    outcome: str
+    lock: Any = field(default_factory=threading.RLock, init=False, repr=False, compare=False)
+    _system: LinearSystem | None = field(default=None, init=False, repr=False, compare=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "lock"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, lock=threading.RLock())
+
+    # nodes
+
+    @property
+    def n_nodes(self) -> int:
+        return len(self.scores)
+
+    @property
+    def labelled(self) -> Array:
+        """True for nodes with a given label."""
+        return np.asarray(self.codes != UNKNOWN)
+
+    @property
+    def Y(self) -> Array:
+        """One-hot rows of the given labels, one for each labelled node."""
+        return np.eye(len(self.classes), dtype=self.scores.dtype)[self.codes[self.labelled]]
+
+    @property
+    def graph(self) -> Graph:
+        """The graph with everything that updates changed in it; put together anew on each call after an update."""
+        return self.last_graph if self._system is None else self._system.graph(self.last_graph)
+
+    @property
+    def positional(self) -> bool:
+        """Whether node ids are the positions 0 to n - 1."""
+        return self.last_graph.positional
+
+    def position(self, node: Any) -> int:
+        """The row of a node."""
+        row = None
+        if self._system is not None:
+            row = self._system.position(node)
+        else:
+            try:
+                row = self.last_graph.position(node)
+            except InputError:
+                row = None
+        if row is None:
+            raise InputError(
+                f"node {node!r} is not in the graph. Give the id of one of its {self.n_nodes:,} nodes."
+            )
+        return row
+
+    # the linear system behind F
+
+    def objective(self) -> Objective:
+        """The views' sum that F minimises, for the current graph, labels and P."""
+        graph = self.graph
+        return self.objective_on(graph, self.normalized(graph), self.codes, self.encoder_output)
+
+    def objective_on(self, graph: Graph, A_tilde: NormalizedAdjacency, codes: Array, P: Array) -> Objective:
+        """The views' sum on another graph, with other labels or another P."""
+        labelled = codes != UNKNOWN
+        Y = np.eye(len(self.classes), dtype=self.scores.dtype)[codes[labelled]]
+        w = certainty(P) if self.candidate.feature_view.needs_confidence else None
+        return self.candidate.objective(graph, A_tilde, Y, labelled)(P, w)
+
+    def normalized(self, graph: Graph) -> NormalizedAdjacency:
+        return NormalizedAdjacency(graph.adjacency, self.self_loops)
+
+    def system(self) -> LinearSystem | None:
+        """H F = rhs with rows that can be read, replaced and pushed from; None where F is no such solution.
+
+        That takes squared feature and label views, a graph view that couples nodes by A_tilde, feature_weight > 0
+        and a solver that converges. With self-loops on weighted edges one edge changes every row: none either.
+        """
+        with self.lock:
+            if self._system is None and self.solver.converges and self.candidate.linear:
+                graph = self.last_graph
+                A_tilde = self.normalized(graph)
+                objective = self.objective_on(graph, A_tilde, self.codes, self.encoder_output)
+                if objective.coupled and not (self.self_loops and graph.weighted):
+                    weights = {view.name: float(view.weight) for view in objective.views}
+                    self._system = LinearSystem(graph, A_tilde, weights, self.codes, len(self.classes))
+            return self._system
+
+    def couples_by_adjacency(self) -> bool:
+        """Whether the graph view couples neighbours by A_tilde alone."""
+        graph = self.last_graph
+        return self.objective_on(graph, self.normalized(graph), self.codes, self.encoder_output).coupled
+
+    # changes, made by an update that holds the lock
+
+    def grow(self, n_new: int, encoder_output: Array) -> None:
+        """Room for new nodes at the end of every per-node array shorter than F; P is given, the rest is zero."""
+        self.encoder_output = encoder_output
+        for name in (entry.name for entry in fields(self) if entry.type is PerNode):
+            array = getattr(self, name)
+            missing = len(self.scores) - len(array)
+            if missing:
+                zeros = np.zeros((missing, *array.shape[1:]), dtype=array.dtype)
+                setattr(self, name, np.concatenate([array, zeros]))
+        self.codes[-n_new:] = UNKNOWN
+
+    def replace_rows(self, nodes: Array, **rows: Array) -> None:
+        """Set rows of per-node arrays, named by their field."""
+        for name, values in rows.items():
+            array = getattr(self, name)
+            if not array.flags.writeable:  # loaded from disk
+                array = array.copy()
+                setattr(self, name, array)
+            array[nodes] = values
+
+    def replace_graph(self, graph: Graph) -> None:
+        """Another graph; the system made from the last one is dropped."""
+        self.last_graph, self._system = graph, None
+
+
+def reached_nodes(n_nodes: int, featureless: Array, components: Array, codes: Array) -> Array:
+    """True for nodes that have features, or are connected to a labelled node."""
+    reached = np.ones(n_nodes, dtype=bool)
+    has_label = np.bincount(components, weights=codes != UNKNOWN) > 0
+    reached[featureless] = has_label[components[featureless]]
+    return reached
+
+
+def components_of(adjacency: Any) -> Array:
+    return np.asarray(connected_components(adjacency, directed=False)[1])

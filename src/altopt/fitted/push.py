@@ -1,0 +1,226 @@
+"""An update by local push: the residual that a change causes is worked off from node to node.
+
+A change makes r = rhs - H F non-zero at a few nodes. Pushing it (see operator/kernels/push.py) moves F only where that
+matters, until ||r_k|| <= tolerance sqrt(d_k) on every node; then
+
+    ||F_k - F*_k|| <= sqrt(d_k) max_j ||r_j|| / sqrt(d_j) / lambda1
+
+F* being the solution from scratch for the encoder output that is used. What is left of r is carried over to the next
+update.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from altopt.arrays import Array
+from altopt.errors import InputError
+from altopt.fitted.draft import Draft, Solved
+from altopt.fitted.model import FittedModel
+from altopt.fitted.request import Request
+from altopt.fitted.system import LinearSystem, Row, Undo, with_arcs
+from altopt.graph.validation import UNKNOWN
+from altopt.inputs import ChangedNodes, NewNodes
+from altopt.operator.kernels.push import Push, push
+
+TOLERANCE, TOLERANCE_ON_LARGE_GRAPHS = 1e-9, 1e-4
+LARGE_GRAPH = 20_000  # nodes up to which following a change to its end costs nothing
+
+
+class PushUpdate:
+    """One update on its way: the system is changed with an undo stack, the model's own arrays are not touched."""
+
+    def __init__(
+        self, model: FittedModel, system: LinearSystem, request: Request, tolerance: float | None, store: bool
+    ) -> None:
+        self.model, self.system, self.request, self.store = model, system, request, store
+        usual = TOLERANCE if system.n_nodes <= LARGE_GRAPH else TOLERANCE_ON_LARGE_GRAPHS
+        self.tolerance = tolerance or usual
+        self.left = system.left_by_fit(model.scores, model.encoder_output)
+        self.n_before = system.n_nodes
+        self.residual: Push = push(system.n_classes)
+        if store:
+            self.residual.draw_on(system.carried)
+        self.undo_stack: list[Undo] = []
+        self.touched_carried = False  # whether residuals of earlier updates were taken over
+        self.rows: dict[int, Row] = {}  # new rows of A, and what they were
+        self.rows_before: dict[int, Row] = {}
+        self.scale_before: dict[int, float] = {}
+        self.near = np.empty(0, dtype=np.int64)  # nodes whose encoder inputs are to be renewed
+        self.normalized_before: Any = None
+
+    @property
+    def codes(self) -> Array:
+        return self.system.codes
+
+    def name(self, position: int) -> Any:
+        return self.system.name(position)
+
+    def adjacency(self) -> Any:
+        return self.system.matrix()
+
+    def undo(self) -> None:
+        """The system as it was; what was taken over of earlier residuals is measured again when needed."""
+        system = self.system
+        for step in reversed(self.undo_stack):
+            step()
+        if self.touched_carried:
+            system.carried, system.left, system.largest = push(system.n_classes), None, 0.0
+
+    # the graph
+
+    def change_graph(self, refresh: bool) -> None:
+        system, request = self.system, self.request
+        if request.new_ids:
+            self.undo_stack.append(system.grow(request.new_ids))
+        self.rows = self.changed_rows()
+        self.touched_carried = self.store
+        for c in self.rows:
+            columns, weights = system.row(c)
+            self.rows_before[c] = columns.copy(), weights.copy()
+            self.scale_before[c] = system.scale[c]
+        if refresh and request.edges:
+            self.near = self.nodes_around()
+        self.normalized_before = system.normalized_rows(self.near)
+        for c, (columns, weights) in self.rows.items():
+            self.undo_stack.append(system.replace(c, columns, weights))
+
+    def changed_rows(self) -> dict[int, Row]:
+        """New rows of A for the ends of edges that really change."""
+        rows: dict[int, dict[int, float]] = {}
+
+        def row(node: int) -> dict[int, float]:
+            if node not in rows:
+                columns, weights = self.system.row(node)
+                rows[node] = dict(zip(columns.tolist(), weights.tolist()))
+            return rows[node]
+
+        changed = set()
+        for (a, b), weight in self.request.edges.items():
+            now = row(a).get(b, 0.0)
+            wanted = (now or self.system.edge_weight) if weight is None else weight
+            if wanted == now == 0.0:
+                raise no_such_edge(self.name(a), self.name(b))
+            if wanted == now:
+                continue
+            changed |= {a, b}
+            for one, other in ((a, b), (b, a)):
+                if wanted:
+                    row(one)[other] = wanted
+                else:
+                    del row(one)[other]
+        return {c: sorted_row(rows[c]) for c in sorted(changed)}
+
+    def nodes_around(self) -> Array:
+        """Known nodes whose row of A_tilde changes, and both ends of edges whose direction alone may be new."""
+        near = [np.array(list(self.rows), dtype=np.int64), *(self.system.row(c)[0] for c in self.rows)]
+        near += [columns for columns, _ in self.rows.values()]
+        if self.model.last_graph.directed_adjacency is not None:
+            near += [np.array(pair, dtype=np.int64) for pair in self.request.arcs]
+        nodes = np.unique(np.concatenate(near)).astype(np.int64)
+        return np.asarray(nodes[nodes < self.n_before])
+
+    def directed(self) -> Any:
+        """The directed adjacency with all edges so far; None where edges have no direction."""
+        A, system = self.model.last_graph.directed_adjacency, self.system
+        if A is None:
+            return None
+        return with_arcs(A, system.n_nodes, [*system.log, *system.arcs(self.request.arcs)])
+
+    # encoder inputs
+
+    def new_nodes(self) -> NewNodes:
+        system, nodes = self.system, np.arange(self.n_before, self.system.n_nodes)
+        edges = (system.normalized_rows(nodes), *system.edges_of(self.directed(), nodes))
+        return NewNodes(self.request.X, *edges, self.model.restart, self.model.n_diffusion)
+
+    def changed_nodes(self) -> ChangedNodes | None:
+        if not len(self.near):
+            return None
+        system, nodes = self.system, self.near
+        edges = system.edges_of(self.directed(), nodes)
+        rows = (system.normalized_rows(nodes), self.normalized_before, *edges)
+        return ChangedNodes(nodes, *rows, self.model.restart, self.model.n_diffusion)
+
+    # F
+
+    def find_F(self, draft: Draft) -> Solved:
+        system, F = self.system, self.with_new_nodes(draft)
+        self.add_edges(F, self.rows_before, self.scale_before, -1.0)
+        self.add_edges(F, self.rows, {c: system.scale[c] for c in self.rows}, 1.0)
+        if draft.renewed is not None:
+            near, _, P = draft.renewed
+            self.residual.add(near, system.lambda1 * (P.astype(np.float64) - draft.P[near]))
+        for node, code in self.request.labels.items():
+            self.relabel(F, node, code)
+        pushed = self.residual.run(system.rows(), self.tolerance)
+        moved = np.flatnonzero(pushed.moved)
+        nodes = pushed.nodes[moved]
+        new = np.arange(self.n_before, system.n_nodes)
+        others = np.setdiff1d(
+            np.concatenate([new, np.array(list(self.request.labels), dtype=np.int64)]), nodes
+        )
+        exact = F[nodes].astype(np.float64) + pushed.moves[moved]
+        rows = np.concatenate([exact, F[others]]).astype(F.dtype)
+        if self.store:  # what rounding to F's type changes goes back into the residual
+            self.residual.shift(system.rows(), nodes, rows[: len(nodes)].astype(np.float64) - exact)
+        own, earlier = self.residual.largest(system.scale), system.largest
+        # earlier residuals were taken over where this push came; else the two may add up
+        self.largest = max(own, earlier) if self.store else own + earlier
+        size = self.largest + self.left * system.growth_of_left()
+        return Solved(
+            np.concatenate([nodes, others]), rows, F, size, size / system.lambda1, len(pushed.nodes)
+        )
+
+    def with_new_nodes(self, draft: Draft) -> Array:
+        """F, with new nodes as if alone: their residual is zero so far."""
+        F, system = self.model.scores, self.system
+        if not self.request.new_ids:
+            return F
+        loop = system.coupling if system.self_loops else 0.0
+        own = system.lambda1 * draft.P[self.n_before :] / (system.coupling + system.lambda1 - loop)
+        return np.concatenate([F, own.astype(F.dtype)])
+
+    def add_edges(self, F: Array, rows: dict[int, Row], scale: dict[int, float], sign: float) -> None:
+        """r += sign * what the edges at the changed nodes carry, each edge once, at their scale then."""
+        system, ends = self.system, np.array(list(rows), dtype=np.int64)
+        for c, (columns, weights) in rows.items():
+            inside = np.isin(columns, ends)
+            once = ~(inside & (columns < c))
+            columns, weights, inside = columns[once].astype(np.int64), weights[once], inside[once]
+            scales = system.scale[columns]
+            scales[inside] = [scale[j] for j in columns[inside].tolist()]
+            carried = sign * system.coupling * scale[c] * scales * weights
+            self.residual.add(columns, carried[:, None] * F[c].astype(np.float64))
+            proper = columns != c
+            received = carried[proper] @ F[columns[proper]].astype(np.float64)
+            self.residual.add(np.array([c]), received[None, :])
+
+    def relabel(self, F: Array, node: int, code: int) -> None:
+        """The label's pull on its node, now minus before: lambda2 (Y_i - M_ii F_i)."""
+        system = self.system
+        before = int(system.codes[node])
+        if before == code:
+            return
+        self.undo_stack.append(system.label(node, code))
+        pull = -(float(code != UNKNOWN) - float(before != UNKNOWN)) * F[node].astype(np.float64)
+        if code != UNKNOWN:
+            pull[code] += 1.0
+        if before != UNKNOWN:
+            pull[before] -= 1.0
+        self.residual.add(np.array([node]), (system.lambda2 * pull)[None, :])
+
+    def commit(self, draft: Draft) -> None:
+        system = self.system
+        system.log += system.arcs(self.request.arcs)
+        system.carried.absorb(self.residual)
+        system.largest = self.largest
+
+
+def no_such_edge(source: Any, target: Any) -> InputError:
+    return InputError(f"edges removes the edge from {source!r} to {target!r}, but there is no such edge.")
+
+
+def sorted_row(weights: dict[int, float]) -> Row:
+    columns = np.array(sorted(weights), dtype=np.int32)
+    return columns, np.array([weights[j] for j in columns.tolist()], dtype=np.float64)

@@ -1,0 +1,169 @@
+"""Values as JSON and named arrays, and back: settings, parts, ids, graphs. Nothing in a file is ever run."""
+
+from collections.abc import Sequence
+from dataclasses import fields, is_dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from altopt.arrays import Array
+from altopt.encoders.tabular import from_skops, to_skops
+from altopt.errors import InputError
+from altopt.graph import Graph
+from altopt.io.array_io import from_arrays, to_arrays
+
+GRAPH_COUNTS = ("n_self_loops", "n_duplicates", "n_one_way")
+
+
+@cache
+def known_parts() -> dict[str, type]:
+    """The classes that a file may name: altopt's own parts and results, all of them records of plain fields."""
+    from altopt import encoders, inputs, solvers, views
+    from altopt.graph.knn import Neighbours
+    from altopt.selection.calibration import TemperedShares
+    from altopt.selection.candidates import Candidate
+    from altopt.selection.evaluation import GraphHelp
+    from altopt.selection.leave_one_out import LeaveOneOut, Margins
+    from altopt.training import pseudo_labels
+
+    rooms = (encoders, inputs, solvers, views)
+    parts = [getattr(room, name) for room in rooms for name in room.__all__]
+    parts += [value for value in vars(pseudo_labels).values() if is_dataclass(value)]
+    parts += [Neighbours, TemperedShares, Candidate, GraphHelp, LeaveOneOut, Margins]
+    return {part.__name__: part for part in parts if isinstance(part, type)}
+
+
+def encode(value: Any, arrays: dict[str, Array], name: str) -> Any:
+    """A value as JSON; what JSON cannot hold goes to `arrays` under `name`."""
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if isinstance(value, np.generic):
+        return encode(value.item(), arrays, name)
+    if isinstance(value, np.ndarray):
+        return encode_array(value, arrays, name)
+    if sp.issparse(value):
+        arrays |= to_arrays(value, name)
+        return {"matrix": name}
+    if isinstance(value, Graph):
+        return encode_graph(value, arrays, name)
+    if isinstance(value, dict):
+        return {
+            "dict": [[encode(k, arrays, name), encode(v, arrays, f"{name}.{k}")] for k, v in value.items()]
+        }
+    if isinstance(value, type):
+        return {"class": path_of(value)}
+    record = fields_of(value)
+    if record is not None:
+        held = {key: encode(item, arrays, f"{name}.{key}") for key, item in record.items()}
+        return {"part": path_of(type(value)), "fields": held}
+    if isinstance(value, (list, tuple)):
+        items = [encode(item, arrays, f"{name}.{k}") for k, item in enumerate(value)]
+        return {"tuple": items} if isinstance(value, tuple) else items
+    if hasattr(value, "get_params"):  # a scikit-learn estimator
+        arrays[name] = to_skops(value)
+        return {"skops": name}
+    raise InputError(
+        f"The setting {name}={value!r} cannot be stored: it is neither data nor a part of altopt."
+    )
+
+
+def fields_of(value: Any) -> dict[str, Any] | None:
+    """The fields of a dataclass or a named tuple; None for anything else."""
+    if is_dataclass(value):
+        return {entry.name: getattr(value, entry.name) for entry in fields(value) if entry.init}
+    return value._asdict() if isinstance(value, tuple) and hasattr(value, "_asdict") else None
+
+
+def path_of(part: type) -> str:
+    """The name of a part of altopt; of any other class its module and name."""
+    own = known_parts().get(part.__name__)
+    return part.__name__ if own is part else f"{part.__module__}:{part.__qualname__}"
+
+
+def decode(value: Any, arrays: dict[str, Array], name: str, parts: Sequence[type] = ()) -> Any:
+    """The inverse of `encode`; classes come from `known_parts` and from `parts`, nothing is imported."""
+    if isinstance(value, list):
+        return [decode(item, arrays, name, parts) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if "tuple" in value:
+        return tuple(decode(value["tuple"], arrays, name, parts))
+    if "dict" in value:
+        return {decode(k, arrays, name, parts): decode(v, arrays, name, parts) for k, v in value["dict"]}
+    if "class" in value:
+        return known_part(value["class"], name, parts)
+    if "part" in value:
+        part = known_part(value["part"], name, parts)
+        if not is_dataclass(part) and not hasattr(part, "_fields"):
+            raise InputError(
+                f"The stored setting {name} names {value['part']}, which is not a record. Fit again."
+            )
+        return part(**{k: decode(v, arrays, f"{name}.{k}", parts) for k, v in value["fields"].items()})
+    if "graph" in value:
+        return decode_graph(value["graph"], arrays, name)
+    if "matrix" in value:
+        return from_arrays(arrays, value["matrix"])
+    if "skops" in value:
+        return from_skops(arrays[value["skops"]])
+    return decode_array(value, arrays)
+
+
+def known_part(path: str, name: str, parts: Sequence[type]) -> Any:
+    """The class of this name among altopt's own, or among those given."""
+    if path in known_parts():
+        return known_parts()[path]
+    qualname = path.partition(":")[2]
+    for part in parts:  # by name alone: a script's own class is in __main__ there, in a module elsewhere
+        if part.__qualname__ == qualname:
+            return part
+    raise InputError(
+        f"The stored setting {name} is {path}, which is not a part of altopt and is not imported for safety. "
+        f"Import it yourself and hand it over: AltOpt.load(path, parts=[{qualname or path}])."
+    )
+
+
+def encode_array(array: Array, arrays: dict[str, Array], name: str) -> Any:
+    """Numbers as they are, text as UTF-8 bytes, the rest as JSON."""
+    if array.dtype.kind in "iufb":
+        arrays[name] = array
+        return {"array": name}
+    values = array.tolist()
+    if array.ndim == 1 and all(isinstance(value, str) for value in values):
+        words = [value.encode() for value in values]
+        arrays[f"{name}.ends"] = np.cumsum([len(word) for word in words], dtype=np.int64)
+        arrays[name] = np.frombuffer(b"".join(words), dtype=np.uint8)
+        return {"text": name, "object": array.dtype == object}
+    return {"values": encode(values, arrays, name)}
+
+
+def decode_array(value: Any, arrays: dict[str, Array]) -> Array:
+    if "array" in value:
+        return arrays[value["array"]]
+    if "text" in value:
+        data, ends = arrays[value["text"]].tobytes(), arrays[value["text"] + ".ends"]
+        starts = np.concatenate([[0], ends[:-1]])
+        words = [data[a:b].decode() for a, b in zip(starts, ends)]
+        return np.array(words, dtype=object if value["object"] else str)
+    items = decode(value["values"], arrays, "ids")
+    array = np.empty(len(items), dtype=object)
+    array[:] = items
+    return array
+
+
+def encode_graph(graph: Graph, arrays: dict[str, Array], name: str) -> dict[str, Any]:
+    directed = graph.directed_adjacency is not None
+    arrays |= to_arrays(graph.directed_adjacency if directed else graph.adjacency, name)
+    head: dict[str, Any] = {count: getattr(graph, count) for count in GRAPH_COUNTS} | {"directed": directed}
+    if not graph.positional:
+        head["ids"] = encode_array(graph.ids, arrays, f"{name}.ids")
+    return {"graph": head}
+
+
+def decode_graph(head: dict[str, Any], arrays: dict[str, Array], name: str) -> Graph:
+    ids = decode_array(head["ids"], arrays) if "ids" in head else None
+    graph = Graph(from_arrays(arrays, name), directed=head["directed"], nodes=ids)
+    for count in GRAPH_COUNTS:
+        setattr(graph, count, head[count])
+    return graph
