@@ -74,4 +74,4 @@ def test_missing_values_are_as_its_encoder_takes_them():
 @pytest.mark.parametrize("n_members", [0, -1, 2.5, "five"])
 def test_members_are_counted(n_members):
     with pytest.raises(InputError, match="n_members must be a whole number from 1 on"):
-        EnsembleEncoder(MLP, n_members).begin(5, 3, 0)
+        EnsembleEncoder(MLP, n_members)

@@ -89,12 +89,12 @@ def test_long_rows_count_as_their_direction_and_sparse_rows_are_the_same():
 
 
 def test_what_it_cannot_do_is_said():
-    with pytest.raises(InputError, match="ridge > 0"):
-        KernelEncoder(ridge=0.0).begin(3, 2, 0)
+    with pytest.raises(InputError, match="ridge must be a number above 0, but is 0.0"):
+        KernelEncoder(ridge=0.0)
     X, T, w = material()
     learner = KernelEncoder().begin(7, 3, 0)
     assert_allclose(learner.predict(X), 1 / 3)
-    with pytest.raises(InputError, match="there after training"):
+    with pytest.raises(InputError, match="needs a trained learner"):
         learner.leave_one_out()
     w[3] = 0.0
     learner.train(X, T, w, 1)

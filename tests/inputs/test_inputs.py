@@ -383,11 +383,6 @@ def test_degrees_around_are_means_over_the_nodes_that_edges_lead_to():
     assert_allclose(np.linalg.norm(rows, axis=1), 1.0, atol=1e-6)
 
 
-def test_degrees_need_a_number_of_hops():
-    with pytest.raises(InputError, match="n_hops"):
-        prepared(DegreeInputs(n_hops=-1))
-
-
 def test_products_of_unit_blocks_are_mean_cosines():
     parts = (RawInputs(), AdjacencyInputs("out"), HopInputs(n_components=5))
     rows = dense(encoder_rows(prepared(BlockInputs(parts))))
@@ -418,10 +413,6 @@ def test_blocks_are_sparse_where_that_is_smaller():
     [
         (AdjacencyInputs("out"), "direction='out' needs a directed graph"),
         (HopInputs(direction="in"), "direction='in' needs a directed graph"),
-        (HopInputs(hops=(2, 1)), "hops must be rising whole numbers"),
-        (HopInputs(hops=()), "hops must be rising whole numbers"),
-        (BlockInputs(()), "needs at least one part"),
-        (BlockInputs((RawInputs(),), scaling="loud"), "scaling must be 'unit', 'level', 'size' or None"),
     ],
 )
 def test_what_cannot_be_made_is_refused(kind, message):

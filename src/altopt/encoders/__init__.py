@@ -1,4 +1,4 @@
-"""Encoders, interchangeable: what the features alone say about the labels."""
+"""Encoders, interchangeable: they predict labels from the features alone."""
 
 from altopt.encoders.attention import AttentionEncoder
 from altopt.encoders.encoder import Encoder, Learner

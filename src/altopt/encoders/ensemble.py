@@ -1,4 +1,4 @@
-"""Several learners of one kind that say together what each says: one seed's luck is averaged out."""
+"""Average the predictions of several learners that differ only in their random seed."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -9,18 +9,42 @@ from altopt.arrays import Array
 from altopt.encoders.encoder import Encoder, Learner
 from altopt.errors import InputError
 from altopt.io.array_io import with_prefix
+from altopt.settings import check_count
 
 
 @dataclass(frozen=True)
 class EnsembleEncoder(Encoder):
-    """P is the mean over `n_members` learners of `encoder`, which differ in their seeds alone.
+    """The mean prediction of `n_members` learners that differ only in their random seed.
 
-    It takes as many times as long and is worth it where little is known and chance decides much, such as an MLP with
-    strong dropout on a handful of labels. An encoder that draws nothing at random (linear, kernel) gains nothing.
+    P = mean_k P_k. Training takes n_members times as long. It pays where there are few labels and the initialisation
+    decides much, such as an MLP with strong dropout; an encoder without randomness (linear, kernel) gains nothing.
+
+    Parameters
+    ----------
+    encoder : Encoder
+        The encoder of every member.
+    n_members : int, default 5
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from altopt.encoders import EnsembleEncoder, LinearEncoder
+    >>> X = np.array([[0.0, 1.0], [0.2, 0.9], [1.0, 0.0], [0.8, 0.1]])
+    >>> learner = EnsembleEncoder(LinearEncoder(C=10.0), n_members=3).begin(n_inputs=2, n_classes=2, seed=0)
+    >>> loss = learner.train(X, np.eye(2)[[0, 0, 1, 1]], np.ones(4), n_epochs=50)
+    >>> len(learner.members)
+    3
+    >>> learner.predict(X).argmax(axis=1)
+    array([0, 0, 1, 1])
     """
 
     encoder: Encoder
     n_members: int = 5
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.encoder, Encoder):
+            raise InputError(f"EnsembleEncoder: encoder must be an Encoder, but is {self.encoder!r}.")
+        check_count(self, "n_members")
 
     @property
     def takes_missing(self) -> bool:
@@ -31,10 +55,8 @@ class EnsembleEncoder(Encoder):
         return self.encoder.uses_torch
 
     def begin(self, n_inputs: int, n_classes: int, seed: int) -> "EnsembleLearner":
-        if not isinstance(self.n_members, int | np.integer) or self.n_members < 1:
-            raise InputError(f"n_members must be a whole number from 1 on, but is {self.n_members!r}.")
         seeds = np.random.SeedSequence(seed).generate_state(int(self.n_members))
-        return EnsembleLearner([self.encoder.begin(n_inputs, n_classes, int(drawn)) for drawn in seeds])
+        return EnsembleLearner([self.encoder.begin(n_inputs, n_classes, int(member)) for member in seeds])
 
 
 class EnsembleLearner(Learner):

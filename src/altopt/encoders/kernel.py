@@ -1,4 +1,4 @@
-"""Kernel ridge regression on cosines: closed form, with what each training row would be told without itself."""
+"""Kernel ridge regression on cosines, in closed form, with exact leave-one-out scores."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,22 +14,48 @@ from altopt.encoders.ridge import DualRidge, PrimalRidge
 from altopt.errors import InputError
 from altopt.io.array_io import from_arrays, to_arrays
 from altopt.operator.scaling import lengths, scaled_rows
+from altopt.settings import check_count, check_number
 
-BLOCK = 4096  # rows whose products with the support are held at once
-FILLED = 0.1  # share of rows that make a column of a sparse matrix a full one
-JITTER = 1e-8  # of the kernel of the landmarks, so that it can be factored
+KERNEL_ROWS = 4096  # rows of the kernel matrix computed at once
+DENSE_COLUMN = 0.1  # share of rows with an entry from which a column of a sparse matrix is multiplied densely
+JITTER = 1e-8  # added to the landmarks' kernel, so that it has a Cholesky factor
 
 
 @dataclass(frozen=True)
 class KernelEncoder(Encoder):
-    """P = shares of f(x) = b + sum_j K(x, x_j) a_j, minimising sum_i w_i ||f(x_i) - t_i||^2 + ridge ||f - b||_K^2.
+    """Kernel ridge regression on cosines, in closed form.
 
-    K = exp(gamma (x'z - 1)), or x'z where gamma is None; b is the weighted mean of the targets. Made for
-    BlockInputs with unit rows, where x'z is the mean cosine of the blocks; a longer row counts as its direction.
-    f sums to 1 in each row: P is f without its negative parts, divided by what is then its sum.
+    P is f without its negative parts, each row divided by its sum, with f(x) = b + sum_j K(x, x_j) a_j minimising
 
-    Up to `max_rows` training rows the solution is exact. Above, `n_landmarks` of them, drawn by weight, span f
-    (Nystroem). Each round fits anew; the number of epochs plays no part. `learner.leave_one_out()` is exact.
+        sum_i w_i ||f(x_i) - targets_i||^2  +  ridge ||f - b||_K^2,      K(x, z) = exp(gamma (x'z - 1))
+
+    and b the weighted mean of the targets. Made for BlockInputs with unit rows, where x'z is the mean cosine of the
+    blocks; a row longer than 1 is brought to length 1. Each round fits from scratch; the number of epochs plays no
+    part. `KernelLearner.leave_one_out` is exact.
+
+    Parameters
+    ----------
+    gamma : float or None, default 3.0
+        How fast K falls with the cosine; None takes K(x, z) = x'z.
+    ridge : float, default 0.1
+        Strength of the penalty.
+    max_rows : int, default 4000
+        Training rows up to which the solution is exact.
+    n_landmarks : int, default 2000
+        Rows, drawn by weight, that span f when there are more training rows (Nystroem).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from altopt.encoders import KernelEncoder
+    >>> X = np.array([[0.0, 1.0], [0.2, 0.9], [1.0, 0.0], [0.8, 0.1]])
+    >>> learner = KernelEncoder().begin(n_inputs=2, n_classes=2, seed=0)
+    >>> loss = learner.train(X, np.eye(2)[[0, 0, 1, 1]], np.ones(4), n_epochs=1)
+    >>> learner.predict(X).round(2)
+    array([[1.  , 0.  ],
+           [0.9 , 0.1 ],
+           [0.  , 1.  ],
+           [0.17, 0.83]])
     """
 
     gamma: float | None = 3.0
@@ -37,11 +63,13 @@ class KernelEncoder(Encoder):
     max_rows: int = 4000
     n_landmarks: int = 2000
 
+    def __post_init__(self) -> None:
+        check_number(self, "gamma", above=0, optional=True)
+        check_number(self, "ridge", above=0)
+        check_count(self, "max_rows", 0)
+        check_count(self, "n_landmarks")
+
     def begin(self, n_inputs: int, n_classes: int, seed: int) -> "KernelLearner":
-        if not self.ridge > 0 or (self.gamma is not None and not self.gamma > 0):
-            raise InputError(
-                f"KernelEncoder needs ridge > 0 and gamma > 0 or None, but has {self.ridge!r} and {self.gamma!r}."
-            )
         return KernelLearner(self, n_classes, seed)
 
     def kernel(self, X: Any, Z: Any) -> Array:
@@ -83,7 +111,7 @@ class KernelLearner(Learner):
         K[np.diag_indices_from(K)] += JITTER * np.trace(K)
         R = np.linalg.cholesky(K)  # K = R R'
         phi = np.empty((X.shape[0], m))
-        for rows in row_blocks(X.shape[0], BLOCK):
+        for rows in row_blocks(X.shape[0], KERNEL_ROWS):
             phi[rows] = solve_triangular(R, self.settings.kernel(X[rows], self.support).T, lower=True).T
         fit = PrimalRidge(phi, T, w, self.settings.ridge)
         self.a = solve_triangular(R, fit.coefficients, lower=True, trans="T")
@@ -95,12 +123,14 @@ class KernelLearner(Learner):
         return self.settings.kernel(rows, rows)
 
     def leave_one_out(self) -> Array:
-        """f at each row of the last training as it would be had the row not been there; `shares` makes it P.
+        """f at each training row from a fit without that row; `altopt.arrays.shares` turns it into P.
 
-        Exact; where there are landmarks, for those that were drawn.
+        Exact; with landmarks, for the landmarks that were drawn.
         """
         if self._trained is None:
-            raise InputError("leave_one_out is there after training, and is not stored. Train again.")
+            raise InputError(
+                "leave_one_out needs a trained learner; a restored one has no training rows. Train again."
+            )
         fit, counts = self._trained
         if counts.all():
             return fit.leave_one_out()
@@ -111,14 +141,14 @@ class KernelLearner(Learner):
         return np.concatenate([self.b + K @ self.a for K in self._kernels(X)])
 
     def _kernels(self, X: Any) -> Iterator[Array]:
-        for rows in row_blocks(X.shape[0], BLOCK):
+        for rows in row_blocks(X.shape[0], KERNEL_ROWS):
             yield self.settings.kernel(at_most_unit(X[rows]), self.support)
 
     def predict(self, X: Any) -> Array:
         P = np.empty((X.shape[0], self.n_classes), dtype=working_dtype(X.shape[0], self.n_classes))
         P[:] = self.b
         if self.support is not None:
-            for rows, K in zip(row_blocks(X.shape[0], BLOCK), self._kernels(X)):
+            for rows, K in zip(row_blocks(X.shape[0], KERNEL_ROWS), self._kernels(X)):
                 P[rows] = shares(self.b + K @ self.a)
         return P
 
@@ -133,15 +163,15 @@ class KernelLearner(Learner):
 
 
 def products(X: Any, Z: Any) -> Array:
-    """X Z', dense. Columns that most rows of a sparse Z have go through a dense product: far faster there."""
+    """X Z', dense. Columns that many rows of a sparse Z have go through a dense product, which is much faster."""
     if not (sp.issparse(X) and sp.issparse(Z)):
         return np.asarray(X @ Z.T)
-    full = np.bincount(Z.indices, minlength=Z.shape[1]) > FILLED * Z.shape[0]
+    full = np.bincount(Z.indices, minlength=Z.shape[1]) > DENSE_COLUMN * Z.shape[0]
     K = np.asarray((X[:, ~full] @ Z[:, ~full].T).toarray())
     return K + X[:, full].toarray() @ Z[:, full].toarray().T if full.any() else K
 
 
 def at_most_unit(X: Any) -> Any:
     """Rows longer than 1 brought to length 1."""
-    X = sp.csr_array(X) if sp.issparse(X) else np.asarray(X)
+    X = sp.csr_array(X, dtype=np.float32) if sp.issparse(X) else np.asarray(X, dtype=np.float32)
     return scaled_rows(X, 1.0 / np.maximum(lengths(X), 1.0))

@@ -1,4 +1,4 @@
-"""Any classifier with scikit-learn's face that takes sample weights, as an encoder: trees, forests, pipelines."""
+"""Any scikit-learn classifier that takes sample weights, as an encoder: trees, forests, pipelines."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -13,29 +13,55 @@ from sklearn.utils.validation import has_fit_parameter
 from altopt.arrays import Array, row_blocks, working_dtype
 from altopt.encoders.encoder import Encoder, Learner
 from altopt.errors import InputError, require_extra
+from altopt.settings import check_number
 
 TRUSTED = ("sklearn.", "numpy.", "lightgbm.", "collections.OrderedDict")
 
 
 @dataclass(frozen=True)
 class TabularEncoder(Encoder):
-    """P = classifier.predict_proba(X): trees, forests, pipelines, anything with fit(X, y, sample_weight).
+    """Any scikit-learn classifier with predict_proba and fit(X, y, sample_weight): trees, forests, pipelines.
 
-    Soft labels enter by weighting: a row with targets (0.7, 0.3) is given once per class, with weights 0.7 and
-    0.3; shares below `min_share` are left out. Each round fits anew; the number of epochs plays no part.
+    P = classifier.predict_proba(X). Soft labels enter as sample weights: a row with targets (0.7, 0.3) and weight w is
+    given once per class, with weights 0.7 w and 0.3 w. Each round fits from scratch; n_epochs plays no part.
 
-    X may hold NaN where the classifier says it can take that (HistGradientBoostingClassifier, RandomForestClassifier,
-    LightGBM's LGBMClassifier, a pipeline that begins with an imputer): `RawInputs` hand it on as it is, all other
-    inputs put the column's mean in its place. Categories are whole numbers in X, named to the classifier as it
-    wants it: HistGradientBoostingClassifier(categorical_features=[2, 5]) with RawInputs.
+    X may contain NaN where the classifier supports it (HistGradientBoostingClassifier, RandomForestClassifier,
+    LightGBM's LGBMClassifier, a pipeline that begins with an imputer): `RawInputs` pass it on, all other inputs put the
+    column's mean in its place. Categories are whole numbers in X, declared to the classifier:
+    HistGradientBoostingClassifier(categorical_features=[2, 5]) with RawInputs. Saving a fitted model needs skops:
+    ``pip install "altopt[trees]"``.
+
+    Parameters
+    ----------
+    classifier : scikit-learn classifier or Pipeline
+        It is cloned, never fitted itself. Its random_state is set to the fit's seed.
+    min_share : float, default 0.01
+        Targets below it are left out.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from altopt.encoders import TabularEncoder
+    >>> X = np.array([[0.0], [1.0], [2.0]])
+    >>> targets = np.array([[1.0, 0.0], [0.7, 0.3], [0.0, 1.0]])
+    >>> learner = TabularEncoder(DecisionTreeClassifier()).begin(n_inputs=1, n_classes=2, seed=0)
+    >>> loss = learner.train(X, targets, np.ones(3), n_epochs=1)
+    >>> learner.predict(X)
+    array([[1. , 0. ],
+           [0.7, 0.3],
+           [0. , 1. ]])
     """
 
     classifier: Any
     min_share: float = 0.01
 
+    def __post_init__(self) -> None:
+        check_number(self, "min_share", least=0, below=1)
+
     @property
     def takes_missing(self) -> bool:
-        """Whether X may hold NaN; a pipeline's first step decides."""
+        """Whether the classifier accepts NaN; the first step of a pipeline decides."""
         first = self.classifier.steps[0][1] if isinstance(self.classifier, Pipeline) else self.classifier
         return bool(get_tags(first).input_tags.allow_nan)
 
@@ -60,18 +86,18 @@ class TabularLearner(Learner):
         self._sparse = bool(get_tags(self.model).input_tags.sparse)
 
     def _readable(self, X: Any) -> Any:
-        """Rows as the classifier can read them: dense, where it says that it takes no sparse ones."""
+        """Rows as the classifier accepts them: dense, unless it supports sparse input."""
         return X.toarray() if sp.issparse(X) and not self._sparse else X
 
     def train(self, X: Any, targets: Array, weights: Array, n_epochs: int) -> float:
         parts = targets * weights[:, None]
         rows, classes = np.nonzero((targets >= self.settings.min_share) & (parts > 0))
         weight = parts[rows, classes]
-        model, given = clone(self.model), self._readable(X[rows])
+        model, examples = clone(self.model), self._readable(X[rows])
         if isinstance(model, Pipeline):
-            model.fit(given, classes, **{f"{model.steps[-1][0]}__sample_weight": weight})
+            model.fit(examples, classes, **{f"{model.steps[-1][0]}__sample_weight": weight})
         else:
-            model.fit(given, classes, sample_weight=weight)
+            model.fit(examples, classes, sample_weight=weight)
         self.model, self.fitted = model, True
         P = np.maximum(self.predict(X), 1e-12)
         return float(-np.sum(parts * np.log(P)) / max(weights.sum(), 1e-12))
@@ -111,27 +137,27 @@ def skops_io() -> Any:
 
 def to_skops(estimator: Any) -> Array:
     """A scikit-learn estimator as bytes, without pickle."""
-    held = skops_io().dumps(estimator)
-    foreign = foreign_types(held)
+    stored = skops_io().dumps(estimator)
+    foreign = foreign_types(stored)
     if foreign:
         raise InputError(
             f"The encoder holds {foreign[0]}, which is not loaded again for safety, so it is not stored either. "
             "Use parts of scikit-learn or LightGBM."
         )
-    return np.frombuffer(held, dtype=np.uint8)
+    return np.frombuffer(stored, dtype=np.uint8)
 
 
-def foreign_types(held: bytes) -> list[str]:
+def foreign_types(data: bytes) -> list[str]:
     """Types in a stored estimator that are neither scikit-learn's, numpy's nor LightGBM's."""
-    return [name for name in skops_io().get_untrusted_types(data=held) if not name.startswith(TRUSTED)]
+    return [name for name in skops_io().get_untrusted_types(data=data) if not name.startswith(TRUSTED)]
 
 
 def from_skops(data: Array) -> Any:
     """The inverse of `to_skops`; refuses anything that is not scikit-learn's, numpy's or LightGBM's."""
-    held = data.tobytes()
-    foreign = foreign_types(held)
+    stored = data.tobytes()
+    foreign = foreign_types(stored)
     if foreign:
         raise InputError(
             f"The stored encoder holds {foreign[0]}, neither scikit-learn's nor LightGBM's: not loaded."
         )
-    return skops_io().loads(held, trusted=skops_io().get_untrusted_types(data=held))
+    return skops_io().loads(stored, trusted=skops_io().get_untrusted_types(data=stored))

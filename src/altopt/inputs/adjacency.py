@@ -1,4 +1,4 @@
-"""A node's own row of the adjacency, as LINKX reads it: to whom it is tied says what it is."""
+"""A node's row of the adjacency as its encoder input, as in LINKX."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +15,7 @@ from altopt.io.array_io import from_arrays, to_arrays
 from altopt.operator.diffusion import Direction
 from altopt.operator.feature_matrix import Features, filled
 from altopt.operator.scaling import lengths, unit_rows
+from altopt.settings import check_choice, check_count
 
 
 @dataclass(frozen=True)
@@ -45,16 +46,44 @@ class PreparedAdjacency(PreparedMatrix):
 
 @dataclass(frozen=True)
 class AdjacencyInputs(Inputs):
-    """Rows of the adjacency at unit length, so that products of rows are cosines: shared neighbours count.
+    """A node's row of the adjacency at unit length, as LINKX reads it: shared neighbours make nodes alike.
 
-    `direction` "out" takes the edges that lead from a node, "in" those that lead to it (both need a graph that
-    keeps its direction), "both" takes all. The rows stay sparse, n columns; with `n_components` they are
-    reduced to the leading directions of all rows. A node without such edges has a zero row.
+    z_i = a_i / ||a_i||, so that the product of two rows is the cosine of their neighbourhoods. Rows stay sparse, with
+    n columns; with `n_components` they are projected on the leading right singular vectors of all rows. A node
+    without such edges has a zero row.
+
+    Parameters
+    ----------
+    direction : {"both", "out", "in"}, default "both"
+        The edges that count: all, those that lead from the node, or those that lead to it. The latter two need a
+        directed graph.
+    n_components : int or None, default None
+        Columns to keep; None keeps all n.
+    n_power : int, default 2
+        Power iterations of the randomised range finder.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from altopt import Graph
+    >>> from altopt.inputs import AdjacencyInputs, InputSource
+    >>> from altopt.operator import NormalizedAdjacency
+    >>> graph = Graph([(0, 1), (1, 2)], n_nodes=3)
+    >>> source = InputSource(graph, NormalizedAdjacency(graph.adjacency), np.eye(3), restart=0.2, n_steps=10, seed=0)
+    >>> AdjacencyInputs().prepare(source).Z.toarray().round(2)
+    array([[0.  , 1.  , 0.  ],
+           [0.71, 0.  , 0.71],
+           [0.  , 1.  , 0.  ]], dtype=float32)
     """
 
     direction: Direction = "both"
     n_components: int | None = None
     n_power: int = 2
+
+    def __post_init__(self) -> None:
+        check_choice(self, "direction", ("both", "out", "in"))
+        check_count(self, "n_components", optional=True)
+        check_count(self, "n_power", 0)
 
     def prepare(self, source: InputSource) -> PreparedAdjacency:
         graph = source.graph
@@ -89,9 +118,9 @@ def adjacency_of(graph: Graph, direction: Direction) -> Any:
 
 
 def start_from(graph: Graph, X: Any, width: int, seed: int) -> Array:
-    """Random numbers for each node (n x width) that belong to the node and not to its place.
+    """Pseudo-random numbers (n x width) that depend on the node, not on its position, so that renumbering is harmless.
 
-    Waves over a node's features and degree, in random directions: numbered otherwise, a node has the same ones.
+    Cosines of random linear functions of a node's features and log degree.
     """
     rng = np.random.default_rng(seed)
     X = filled(X, None).astype(np.float32)

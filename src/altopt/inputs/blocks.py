@@ -1,4 +1,4 @@
-"""Several inputs side by side, none louder than the others."""
+"""Several inputs side by side, their sizes balanced."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -13,8 +13,9 @@ from altopt.inputs.inputs import ChangedNodes, Inputs, InputSource, NewNodes, Pr
 from altopt.io.array_io import with_prefix
 from altopt.operator.feature_matrix import has_missing
 from altopt.operator.scaling import lengths, scaled_rows
+from altopt.settings import check_choice
 
-LEVELLING = 0.5  # the power of its length that a levelled row is divided by
+LEVEL_EXPONENT = 0.5  # with scaling "level" a row is divided by this power of its length
 
 
 def stored(Z: Any) -> int:
@@ -47,13 +48,13 @@ class PreparedBlocks(Prepared):
 
     @cached_property
     def sparse(self) -> bool:
-        """Whether sparse rows take less room: an entry there is a value and a column number."""
-        held = [(part.Z, part.rows(part.Z[:1])) for part in self.parts]
-        entries = [stored(Z) / Z.shape[0] if sp.issparse(row) else row.shape[1] for Z, row in held]
-        return bool(2 * sum(entries) < sum(row.shape[1] for _, row in held))
+        """Whether sparse rows take less memory: an entry there is a value and a column number."""
+        firsts = [(part.Z, part.rows(part.Z[:1])) for part in self.parts]
+        entries = [stored(Z) / Z.shape[0] if sp.issparse(row) else row.shape[1] for Z, row in firsts]
+        return bool(2 * sum(entries) < sum(row.shape[1] for _, row in firsts))
 
     def rows(self, Z: SideBySide) -> Any:
-        blocks = [part.rows(held) for part, held in zip(self.parts, Z.parts)]
+        blocks = [part.rows(block) for part, block in zip(self.parts, Z.parts)]
         if self.scaling is not None:
             blocks = [self._scaled(block, *size) for block, size in zip(blocks, self.sizes)]
         if self.sparse:
@@ -84,7 +85,7 @@ class PreparedBlocks(Prepared):
         return all(part.renews for part in self.parts)
 
     def with_rows(self, Z: SideBySide, at: Array | None = None) -> "PreparedBlocks":
-        parts = tuple(part.with_rows(held, at) for part, held in zip(self.parts, Z.parts))
+        parts = tuple(part.with_rows(block, at) for part, block in zip(self.parts, Z.parts))
         return replace(self, parts=parts)
 
     def state(self) -> dict[str, Array]:
@@ -96,23 +97,45 @@ class PreparedBlocks(Prepared):
 
 @dataclass(frozen=True)
 class BlockInputs(Inputs):
-    """The rows of several inputs, one after another.
+    """Several inputs concatenated, x_i = [block 1, ..., block b], with block sizes balanced.
 
-    `scaling` "unit" gives every row of each of the b blocks the length 1 / sqrt(b), so that the product of two
-    nodes' rows is the mean of their blocks' cosines (a block that is zero counts 0). "level" only divides rows
-    by the root of their length and gives each block the mean squared row length 1 / b; "size" gives it that and
-    leaves the rows' lengths in proportion. None leaves them be.
-    The whole is sparse where that takes less room.
+    The result is sparse where that takes less memory.
+
+    Parameters
+    ----------
+    parts : tuple of Inputs
+    scaling : {"unit", "level", "size"} or None, default "unit"
+        "unit" gives every row of each of the b blocks the length 1 / sqrt(b), so that the product of two nodes' rows is
+        the mean cosine of their blocks (a zero block counts 0). "size" divides a block by one number, so that its mean
+        squared row length is 1 / b. "level" does that and divides each row by the root of its length before. None
+        changes nothing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from altopt import Graph
+    >>> from altopt.inputs import AdjacencyInputs, BlockInputs, InputSource, RawInputs
+    >>> from altopt.operator import NormalizedAdjacency
+    >>> graph = Graph([(0, 1)], n_nodes=2)
+    >>> X = np.array([[3.0, 4.0], [0.0, 2.0]])
+    >>> source = InputSource(graph, NormalizedAdjacency(graph.adjacency), X, restart=0.2, n_steps=10, seed=0)
+    >>> prepared = BlockInputs((RawInputs(), AdjacencyInputs())).prepare(source)
+    >>> prepared.rows(prepared.Z).round(2)
+    array([[0.42, 0.57, 0.  , 0.71],
+           [0.  , 0.71, 0.71, 0.  ]], dtype=float32)
     """
 
     parts: tuple[Inputs, ...]
     scaling: Literal["unit", "level", "size"] | None = "unit"
 
-    def prepare(self, source: InputSource) -> PreparedBlocks:
+    def __post_init__(self) -> None:
+        if not isinstance(self.parts, tuple) or not all(isinstance(part, Inputs) for part in self.parts):
+            raise InputError(f"BlockInputs: parts must be a tuple of inputs, but is {self.parts!r}.")
         if not self.parts:
             raise InputError("BlockInputs needs at least one part, but parts is empty.")
-        if self.scaling not in ("unit", "level", "size", None):
-            raise InputError(f"scaling must be 'unit', 'level', 'size' or None, but is {self.scaling!r}.")
+        check_choice(self, "scaling", ("unit", "level", "size", None))
+
+    def prepare(self, source: InputSource) -> PreparedBlocks:
         if self.scaling is not None and self.keeps_missing and has_missing(source.X):
             raise InputError(
                 "X holds NaN, which leaves no length to scale rows by. Use BlockInputs(..., scaling=None), "
@@ -137,7 +160,7 @@ class BlockInputs(Inputs):
 
 def levelling(scaling: str | None) -> float:
     """The exponent by which rows are divided by their length."""
-    return LEVELLING if scaling == "level" else 0.0
+    return LEVEL_EXPONENT if scaling == "level" else 0.0
 
 
 def sizes_of(prepared: Prepared, exponent: float) -> tuple[float, float]:

@@ -1,4 +1,4 @@
-"""How many edges a node has, on a logarithmic scale."""
+"""Node degrees, on a logarithmic scale."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -7,10 +7,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from altopt.arrays import Array, row_sums
-from altopt.errors import InputError
 from altopt.inputs.hops import all_hops, hops_of_changed, hops_of_new
 from altopt.inputs.inputs import ChangedNodes, Inputs, InputSource, NewNodes, PreparedMatrix
 from altopt.operator.scaling import row_stochastic
+from altopt.settings import check_count
 
 
 @dataclass(frozen=True)
@@ -39,8 +39,8 @@ class PreparedDegrees(PreparedMatrix):
         return hops_of_changed(S, self.Z, changed.nodes, self._degrees(changed))
 
     def _degrees(self, nodes: NewNodes | ChangedNodes) -> Array:
-        both = (nodes.out, nodes.into)[: self.Z.shape[1] // (1 + self.n_hops)]
-        return np.stack([log_degree(sp.csr_array(A)) for A in both], axis=1)
+        sides = (nodes.out, nodes.into)[: self.Z.shape[1] // (1 + self.n_hops)]
+        return np.stack([log_degree(sp.csr_array(A)) for A in sides], axis=1)
 
     def state(self) -> dict[str, Array]:
         return {"Z": self.Z, "top": np.array([self.top])}
@@ -50,19 +50,38 @@ class PreparedDegrees(PreparedMatrix):
 class DegreeInputs(Inputs):
     """log2(1 + degree) as a soft histogram: about a dozen columns, rows of unit length.
 
-    With `n_hops` its mean over a node's neighbours is there too, and the mean of that over neighbours, and so on,
-    each with a histogram of its own: whether the nodes around are hubs. Neighbours are those that edges lead to.
+    A number between k and k + 1 is shared between bins k and k + 1. An encoder that is linear in the inputs can then
+    tell which degrees are alike, where the number itself could only rise or fall with the score. Out- and in-degrees
+    have a histogram each in a directed graph. The degree in a weighted graph is the sum of weights.
 
-    A linear map or a cosine of the number itself could only rise or fall with it; of the histogram it can say
-    which degrees are alike. Out- and in-degrees get a histogram each where the graph keeps its direction. The
-    degree of a weighted graph is the sum of weights.
+    Parameters
+    ----------
+    n_hops : int, default 0
+        Add histograms of the mean over a node's neighbours, of the mean of that, and so on, so many times. Neighbours
+        are those that edges lead to.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from altopt import Graph
+    >>> from altopt.inputs import DegreeInputs, InputSource
+    >>> from altopt.operator import NormalizedAdjacency
+    >>> graph = Graph([(0, 1), (1, 2), (1, 3)], n_nodes=4)
+    >>> source = InputSource(graph, NormalizedAdjacency(graph.adjacency), np.eye(4), restart=0.2, n_steps=10, seed=0)
+    >>> prepared = DegreeInputs().prepare(source)
+    >>> prepared.rows(prepared.Z)  # degrees 1, 3, 1, 1: bins log2(2) = 1 and log2(4) = 2
+    array([[0., 1., 0.],
+           [0., 0., 1.],
+           [0., 1., 0.],
+           [0., 1., 0.]], dtype=float32)
     """
 
     n_hops: int = 0
 
+    def __post_init__(self) -> None:
+        check_count(self, "n_hops", 0)
+
     def prepare(self, source: InputSource) -> PreparedDegrees:
-        if self.n_hops < 0:
-            raise InputError(f"n_hops must be 0 or more, but is {self.n_hops!r}.")
         graph = source.graph
         directed = graph.directed_adjacency is not None
         A = graph.directed_adjacency if directed else graph.adjacency

@@ -14,6 +14,7 @@ from altopt.io.array_io import from_arrays
 from altopt.operator import diffusion
 from altopt.operator.feature_matrix import column_means, filled, has_missing
 from altopt.operator.scaling import unit_sum
+from altopt.settings import check_choice
 
 
 @dataclass(frozen=True)
@@ -39,9 +40,38 @@ class PreparedDiffused(PreparedRaw):
 
 @dataclass(frozen=True)
 class DiffusedInputs(Inputs):
-    """X' = LP(X, restart) as it is, d columns; with `scale_rows` each row of X' is divided by its sum of |.|."""
+    """The diffused features X', all d columns of them.
+
+    `n_steps` steps, from X' = X, of
+
+        X' <- (1 - restart) A_tilde X' + restart X
+
+    with `restart` and `n_steps` those of AltOpt. A node without neighbours keeps its features.
+
+    Parameters
+    ----------
+    scale_rows : bool, default False
+        Divide each row of X' by its sum of absolute values.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from altopt import Graph
+    >>> from altopt.inputs import DiffusedInputs, InputSource
+    >>> from altopt.operator import NormalizedAdjacency
+    >>> graph = Graph([(0, 1)], n_nodes=3)
+    >>> X = np.array([[1.0, 0.0], [0.0, 1.0], [2.0, 2.0]])
+    >>> source = InputSource(graph, NormalizedAdjacency(graph.adjacency), X, restart=0.5, n_steps=50, seed=0)
+    >>> DiffusedInputs().prepare(source).Z.round(2)
+    array([[0.67, 0.33],
+           [0.33, 0.67],
+           [2.  , 2.  ]], dtype=float32)
+    """
 
     scale_rows: bool = False
+
+    def __post_init__(self) -> None:
+        check_choice(self, "scale_rows", (True, False))
 
     def prepare(self, source: InputSource) -> PreparedDiffused:
         A_tilde, restart = source.A_tilde, source.restart

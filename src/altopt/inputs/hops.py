@@ -1,4 +1,4 @@
-"""What is found one, two and more hops away, side by side: [X, S X, S^2 X, ...]."""
+"""The features zero, one and more hops away, side by side: [X, S X, S^2 X, ...]."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -18,12 +18,13 @@ from altopt.inputs.directions import (
 )
 from altopt.inputs.inputs import ChangedNodes, Inputs, InputSource, NewNodes, PreparedMatrix
 from altopt.inputs.local_diffusion import product
-from altopt.inputs.reduced import Projection
+from altopt.inputs.reduced import Projection, check_directions
 from altopt.io.array_io import with_prefix
 from altopt.operator import NormalizedAdjacency, diffusion
 from altopt.operator.diffusion import Direction, neighbour_mean
 from altopt.operator.feature_matrix import Features, column_means, filled, has_missing
 from altopt.operator.scaling import Scaling, row_stochastic
+from altopt.settings import check_choice, check_counts
 
 
 @dataclass(frozen=True)
@@ -63,13 +64,42 @@ class PreparedHops(PreparedMatrix):
 
 @dataclass(frozen=True)
 class HopInputs(Inputs):
-    """[S^h X for h in hops], each reduced to the same `n_components` directions and at mean squared row length 1.
+    """The features some hops away, side by side: x_i = [S^h X V for h in hops]_i, each scaled to mean squared length 1.
 
-    S is A_tilde ("both"), or the mean over the nodes that edges lead to ("out") or come from ("in"), which needs
-    a graph that keeps its direction. The directions are the leading ones of all hops together, each hop counting
-    alike; one set for all, so that a hop is one product away from the one before, for new nodes too. A wide or
-    large S^h X is never formed. A node without neighbours has zeros at every hop but 0. `standardise` and `root` as in
-    ReducedInputs.
+    S averages over neighbours. V (d x k) holds the leading right singular vectors of all hops stacked, each hop
+    counting alike; one V for all hops, so that hop h + 1 is one product with S away from hop h, for new nodes too. A
+    wide or large S^h X is never formed: a randomised range finder multiplies by it and its transpose. A node without
+    neighbours has zeros at every hop but 0.
+
+    Parameters
+    ----------
+    hops : tuple of int, default (0, 1, 2)
+        Increasing, from 0 on.
+    direction : {"both", "out", "in"}, default "both"
+        S = A_tilde, or the mean over the nodes that edges lead to, or come from. The latter two need a directed graph.
+    n_components : int, default 128
+        Columns k of each hop; all d where X has fewer.
+    row_exponent : float, default 0.5
+        Rows are divided by (length / mean length)^row_exponent: 0 keeps their lengths, 1 makes them equal.
+    standardise : bool or None, default None
+        Standardise the columns of X first. None: where X holds measurements, not counts.
+    root : bool or None, default None
+        Take the root of each number of X first. None: where X holds counts or word weights.
+    n_power : int, default 2
+        Power iterations of the range finder.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from altopt import Graph
+    >>> from altopt.inputs import HopInputs, InputSource
+    >>> from altopt.operator import NormalizedAdjacency
+    >>> graph = Graph([(0, 1), (1, 2)], n_nodes=3)
+    >>> source = InputSource(graph, NormalizedAdjacency(graph.adjacency), np.eye(3), restart=0.2, n_steps=10, seed=0)
+    >>> HopInputs(hops=(0, 1), standardise=False, root=False).prepare(source).Z.round(2)  # [X, A_tilde X]
+    array([[1.  , 0.  , 0.  , 0.  , 0.71, 0.  ],
+           [0.  , 1.  , 0.  , 0.71, 0.  , 0.71],
+           [0.  , 0.  , 1.  , 0.  , 0.71, 0.  ]], dtype=float32)
     """
 
     hops: tuple[int, ...] = (0, 1, 2)
@@ -80,9 +110,16 @@ class HopInputs(Inputs):
     root: bool | None = None
     n_power: int = 2
 
+    def __post_init__(self) -> None:
+        check_counts(self, "hops", 0)
+        if not self.hops or sorted(set(self.hops)) != list(self.hops):
+            raise InputError(
+                f"HopInputs: hops must be increasing whole numbers from 0 on, but is {self.hops!r}."
+            )
+        check_choice(self, "direction", ("both", "out", "in"))
+        check_directions(self)
+
     def prepare(self, source: InputSource) -> PreparedHops:
-        if not self.hops or min(self.hops) < 0 or sorted(set(self.hops)) != list(self.hops):
-            raise InputError(f"hops must be rising whole numbers from 0 on, but is {self.hops!r}.")
         fill = column_means(source.X) if has_missing(source.X) else None
         features = Features(filled(source.X, fill), self.standardise, self.root)
         one_hop, back = both_ways(source.graph, source.A_tilde, self.direction)

@@ -32,7 +32,21 @@ class PreparedRaw(PreparedMatrix):
 
 @dataclass(frozen=True)
 class RawInputs(Inputs):
-    """X itself, no edge looked at; sparse X stays sparse, and what is missing (NaN) stays missing."""
+    """X itself; the graph is not used. Sparse X stays sparse, and NaN stays NaN.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from altopt import Graph
+    >>> from altopt.inputs import InputSource, RawInputs
+    >>> from altopt.operator import NormalizedAdjacency
+    >>> graph = Graph([(0, 1)], n_nodes=2)
+    >>> X = np.array([[1.0, np.nan], [0.0, 2.0]])
+    >>> source = InputSource(graph, NormalizedAdjacency(graph.adjacency), X, restart=0.2, n_steps=10, seed=0)
+    >>> RawInputs().prepare(source).Z
+    array([[ 1., nan],
+           [ 0.,  2.]], dtype=float32)
+    """
 
     keeps_missing = True
 

@@ -1,4 +1,4 @@
-"""The diffused features X' reduced to their leading directions, without ever forming X'."""
+"""The diffused features X' reduced to their leading directions, without forming a wide X'."""
 
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -12,6 +12,7 @@ from altopt.inputs.local_diffusion import diffused_again, diffused_from, settle_
 from altopt.operator import diffusion
 from altopt.operator.feature_matrix import Features, column_means, filled, has_missing, project
 from altopt.operator.scaling import Scaling
+from altopt.settings import check_choice, check_count, check_number
 
 
 @dataclass(frozen=True)
@@ -67,12 +68,44 @@ class PreparedReduced(PreparedMatrix):
 
 @dataclass(frozen=True)
 class ReducedInputs(Inputs):
-    """The leading `n_components` directions of X', rows levelled, centred, at mean squared length 1.
+    """The diffused features X' projected on their leading right singular vectors: x_i = (X' V)_i, centred and scaled.
 
-    A wide or large X' (n x d) is never formed: a randomised range finder multiplies by it and by its transpose only.
-    Rows are divided by (length / mean length)^row_exponent: 0 keeps lengths, 1 makes them equal. `storage` "float16"
-    halves the memory that X' takes. Columns of measurements are standardised first, of counts and word weights the
-    roots are taken; `standardise` and `root` say so or not.
+    X' is that of DiffusedInputs, V is d x k. A wide or large X' (n x d) is never formed: a randomised range finder
+    multiplies by it and its transpose. Rows are scaled to mean squared length 1.
+
+    Parameters
+    ----------
+    n_components : int, default 256
+        Columns k; all d where X has fewer.
+    row_exponent : float, default 0.5
+        Rows are divided by (length / mean length)^row_exponent: 0 keeps their lengths, 1 makes them equal.
+    standardise : bool or None, default None
+        Standardise the columns of X first. None: where X holds measurements, not counts.
+    root : bool or None, default None
+        Take the root of each number of X first. None: where X holds counts or word weights.
+    n_power : int, default 2
+        Power iterations of the range finder.
+    storage : {"float32", "float16"}, default "float32"
+        How X' V is kept; float16 takes half the memory.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from altopt import Graph
+    >>> from altopt.inputs import InputSource, ReducedInputs
+    >>> from altopt.operator import NormalizedAdjacency
+    >>> graph = Graph([(0, 1)], n_nodes=3)
+    >>> X = np.array([[1.0, 0.0], [0.0, 1.0], [2.0, 2.0]])
+    >>> source = InputSource(graph, NormalizedAdjacency(graph.adjacency), X, restart=0.5, n_steps=50, seed=0)
+    >>> prepared = ReducedInputs(standardise=False, root=False).prepare(source)
+    >>> prepared.Z.round(2)  # V = I, as X has few columns
+    array([[0.67, 0.33],
+           [0.33, 0.67],
+           [2.  , 2.  ]], dtype=float32)
+    >>> prepared.rows(prepared.Z).round(2)
+    array([[-0.02, -0.85],
+           [-0.85, -0.02],
+           [ 0.88,  0.88]], dtype=float32)
     """
 
     n_components: int = 256
@@ -81,6 +114,10 @@ class ReducedInputs(Inputs):
     root: bool | None = None
     n_power: int = 2
     storage: Literal["float32", "float16"] = "float32"
+
+    def __post_init__(self) -> None:
+        check_directions(self)
+        check_choice(self, "storage", ("float32", "float16"))
 
     def prepare(self, source: InputSource) -> PreparedReduced:
         A_tilde, restart = source.A_tilde, source.restart
@@ -119,3 +156,12 @@ class ReducedInputs(Inputs):
 
     def width(self, n_nodes: int, n_features: int, n_edges: int) -> float:
         return min(n_features, self.n_components, n_nodes) * (0.5 if self.storage == "float16" else 1.0)
+
+
+def check_directions(inputs: Any) -> None:
+    """The settings that concern leading directions."""
+    check_count(inputs, "n_components")
+    check_number(inputs, "row_exponent")
+    check_choice(inputs, "standardise", (True, False, None))
+    check_choice(inputs, "root", (True, False, None))
+    check_count(inputs, "n_power", 0)

@@ -68,7 +68,7 @@ def test_a_full_batch_is_not_copied():
 
 @pytest.mark.parametrize("kept", [0, 2**26])
 def test_sparse_rows_become_dense_at_once_or_block_by_block(kept, monkeypatch):
-    monkeypatch.setattr(module, "KEPT", kept)
+    monkeypatch.setattr(module, "TENSOR_NUMBERS", kept)
     X = sp.random_array((30, 5), density=0.3, rng=np.random.default_rng(0), format="csr")
     made = []
 

@@ -23,16 +23,16 @@ def test_cutting_a_batch_into_blocks_changes_nothing_but_the_rounding(loss, batc
     X, targets, weights = material()
     encoder = MLPEncoder(dropout=0.0, input_dropout=0.0, loss=loss, batch_size=batch_size)
     whole = trained(encoder, X, targets, weights, rounds=(20,)).predict(X)
-    monkeypatch.setattr(learner, "FEWEST_ROWS", 7)
-    monkeypatch.setattr(learner, "CACHED", 0)
+    monkeypatch.setattr(learner, "MIN_BLOCK_ROWS", 7)
+    monkeypatch.setattr(learner, "CACHE_NUMBERS", 0)
     assert_allclose(trained(encoder, X, targets, weights, rounds=(20,)).predict(X), whole, atol=1e-4)
 
 
 @pytest.mark.parametrize("fused", [None, False])
 @pytest.mark.parametrize("batch_size", [None, 50])
 def test_the_bits_do_not_depend_on_how_many_blocks_are_worked_on_at_once(batch_size, fused, monkeypatch):
-    monkeypatch.setattr(learner, "FEWEST_ROWS", 7)
-    monkeypatch.setattr(learner, "CACHED", 0)
+    monkeypatch.setattr(learner, "MIN_BLOCK_ROWS", 7)
+    monkeypatch.setattr(learner, "CACHE_NUMBERS", 0)
     X, targets, weights = material()
     encoder = MLPEncoder(hidden=(16, 8), batch_size=batch_size, fused=fused)
     found = []

@@ -1,1 +1,1 @@
-"""Encoders that torch trains; nothing else in the package imports torch when it is loaded."""
+"""The torch half of the neural encoders, imported only when one of them begins."""

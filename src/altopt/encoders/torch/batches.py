@@ -1,4 +1,4 @@
-"""Training rows as batches, and batches as blocks that stay in the processor's cache."""
+"""Training rows in batches, and batches in blocks that fit in the processor's cache."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -7,7 +7,7 @@ import numpy as np
 
 from altopt.arrays import Array, row_blocks
 
-KEPT = 2**26  # numbers of X up to which it is made a tensor once and for all, not block by block
+TENSOR_NUMBERS = 2**26  # numbers of X up to which it is converted to a tensor once, not block by block
 
 
 class Batches:
@@ -28,13 +28,12 @@ class Batches:
         self.size = min(size or self.n, self.n)
         self._block, self._rng, self._as_tensor = block, rng, as_tensor
         if self.size < self.n:
-            # Rows are shuffled once, so that batches are slices and not gathered one by one. Epochs differ in
-            # where the first batch begins and in the order of batches: a row's company in a batch changes slowly
-            # within a call of train, and each call shuffles anew.
+            # Rows are shuffled once per call of train, so that batches are slices and not gathers. Epochs differ in
+            # where the first batch begins and in the order of batches.
             order = rng.permutation(self.n)
             around = np.concatenate([order, order[: self.size - 1]])  # a batch may pass the end
             arrays = tuple(array[around] for array in arrays)
-        if np.prod(arrays[0].shape) <= KEPT:
+        if np.prod(arrays[0].shape) <= TENSOR_NUMBERS:
             arrays = tuple(as_tensor(array) for array in arrays)
         self._arrays = arrays
 

@@ -1,4 +1,4 @@
-"""A torch network at work as an encoder: batch after batch, the blocks of a batch side by side, seeded, storable."""
+"""A torch network as a learner: trained in batches, the blocks of a batch in parallel, seeded, storable."""
 
 from abc import abstractmethod
 from collections.abc import Iterator
@@ -14,12 +14,12 @@ from altopt.encoders.encoder import Learner
 from altopt.encoders.torch.batches import Batches
 from altopt.threads import side_by_side
 
-CACHED = 2**19  # numbers of a layer that stay in a processor's cache; a block has at most as many
-FEWEST_ROWS = 1024  # below this a block is not worth its overhead
+CACHE_NUMBERS = 2**19  # numbers of a layer that fit in a processor's cache: the size of a block
+MIN_BLOCK_ROWS = 1024  # a smaller block is not worth its overhead
 
 
 class Training(Protocol):
-    """What a network's settings say about training it."""
+    """The settings of a network that concern its training."""
 
     @property
     def learning_rate(self) -> float: ...
@@ -49,7 +49,9 @@ class NetworkLearner(Learner):
             self.network, settings.learning_rate, settings.weight_decay, fused=settings.fused is not False
         )
         self._on_cpu = torch.device(settings.device).type == "cpu"
-        self._block = min(max(CACHED // widest, FEWEST_ROWS), BLOCK_ROWS) if self._on_cpu else BLOCK_ROWS
+        self._block = (
+            min(max(CACHE_NUMBERS // widest, MIN_BLOCK_ROWS), BLOCK_ROWS) if self._on_cpu else BLOCK_ROWS
+        )
 
     @abstractmethod
     def _build(self, n_inputs: int, n_classes: int) -> torch.nn.Module:

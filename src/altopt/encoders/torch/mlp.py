@@ -1,4 +1,4 @@
-"""The multilayer perceptron at work: ReLU and dropout in one native pass where that can be."""
+"""The learner of MLPEncoder: ReLU and dropout in one native pass where possible."""
 
 from typing import Any
 
