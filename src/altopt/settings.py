@@ -3,6 +3,8 @@
 from numbers import Integral, Real
 from typing import Any
 
+import numpy as np
+
 from altopt.errors import InputError
 
 
@@ -42,21 +44,26 @@ def check_number(
     optional: bool = False,
 ) -> None:
     """That part.name is a number in the range, not NaN; or None where that is allowed."""
-    value = getattr(part, name)
+    value: Any = getattr(part, name)
     if value is None and optional:
         return
-    number = isinstance(value, Real) and not isinstance(value, bool) and value == value
-    bounds = (
-        (above, "above", lambda bound: value > bound),
-        (least, "at least", lambda bound: value >= bound),
-        (below, "below", lambda bound: value < bound),
+    bounds = [(above, "above"), (least, "at least"), (below, "below")]
+    holds = (
+        is_number(value)
+        and (above is None or value > above)
+        and (least is None or value >= least)
+        and (below is None or value < below)
     )
-    if not number or any(bound is not None and not holds(bound) for bound, _, holds in bounds):
-        words = " and ".join(f"{word} {bound:g}" for bound, word, _ in bounds if bound is not None)
+    if not holds:
+        words = " and ".join(f"{word} {bound:g}" for bound, word in bounds if bound is not None)
         none = " or None" if optional else ""
         raise InputError(
             f"{type(part).__name__}: {name} must be a number{' ' * bool(words)}{words}{none}, but is {value!r}."
         )
+
+
+def is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool) and not np.isnan(float(value))
 
 
 def check_choice(part: Any, name: str, choices: tuple[Any, ...]) -> None:
