@@ -12,7 +12,7 @@ from torch.nn.functional import cross_entropy
 from altopt.arrays import Array
 from altopt.encoders.torch.learner import adam
 from altopt.graph.validation import UNKNOWN
-from altopt.operator.feature_matrix import rooted
+from altopt.operator.feature_matrix import signed_sqrt
 from altopt.operator.kernels.dropout import Masks
 from altopt.threads import threads_for
 from altopt_lab.baselines.baseline import Baseline, EpochCallback, GraphData, SearchSpace, ValidationSet
@@ -83,7 +83,7 @@ class Network(Baseline):
 
     def _read(self, data: GraphData) -> GraphData:
         """The place as the network sees it."""
-        return data._replace(X=rooted(data.X)) if self.root else data
+        return data._replace(X=signed_sqrt(data.X)) if self.root else data
 
     def _score(self, data: GraphData) -> Array:
         with threads_for(data.X.shape[0] * self.hidden, with_torch=True):

@@ -13,7 +13,7 @@ from altopt.arrays import Array
 from altopt.datasets import Dataset, available, load
 from altopt.datasets.splits import hide, per_class
 from altopt.inputs import unit_sum
-from altopt.operator.feature_matrix import rooted
+from altopt.operator.feature_matrix import signed_sqrt
 from altopt_lab.baselines.appnp import APPNP
 from altopt_lab.bench import optional
 from altopt_lab.bench.report import Report, ResultTable
@@ -146,7 +146,7 @@ def as_written(data: Dataset, known: Array, seed: int, n_epochs: int) -> Any:
     from torch_geometric.nn import APPNP as Propagation
 
     assert data.graph is not None
-    X = unit_sum(rooted(data.X))  # roots as we read them: it is better on them
+    X = unit_sum(signed_sqrt(data.X))  # roots as we read them: it is better on them
     X = torch.from_numpy(np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float32))
     edges = torch.from_numpy(np.stack(sp.coo_array(data.graph.adjacency).coords).astype(np.int64))
     nodes = torch.from_numpy(np.flatnonzero(known >= 0))

@@ -13,7 +13,7 @@ from altopt.encoders.encoder import Encoder, Learner
 from altopt.encoders.ridge import DualRidge, PrimalRidge
 from altopt.errors import InputError
 from altopt.io.array_io import from_arrays, to_arrays
-from altopt.operator.scaling import lengths, scaled_rows
+from altopt.operator.scaling import row_norms, scale_rows
 from altopt.settings import check_count, check_number
 
 KERNEL_ROWS = 4096  # rows of the kernel matrix computed at once
@@ -174,4 +174,4 @@ def products(X: Any, Z: Any) -> Array:
 def at_most_unit(X: Any) -> Any:
     """Rows longer than 1 brought to length 1."""
     X = sp.csr_array(X, dtype=np.float32) if sp.issparse(X) else np.asarray(X, dtype=np.float32)
-    return scaled_rows(X, 1.0 / np.maximum(lengths(X), 1.0))
+    return scale_rows(X, 1.0 / np.maximum(row_norms(X), 1.0))

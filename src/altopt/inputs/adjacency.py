@@ -13,8 +13,8 @@ from altopt.inputs.directions import leading_directions
 from altopt.inputs.inputs import ChangedNodes, Inputs, InputSource, NewNodes, PreparedMatrix
 from altopt.io.array_io import from_arrays, to_arrays
 from altopt.operator.diffusion import Direction
-from altopt.operator.feature_matrix import Features, filled
-from altopt.operator.scaling import lengths, unit_rows
+from altopt.operator.feature_matrix import FeatureMatrix, impute
+from altopt.operator.scaling import row_norms, unit_rows
 from altopt.settings import check_choice, check_count
 
 
@@ -93,7 +93,7 @@ class AdjacencyInputs(Inputs):
         rank = min(self.n_components, graph.n_nodes)
         start = start_from(graph, source.X, min(rank + 10, graph.n_nodes), source.seed)
         V = leading_directions(
-            Features(R, False, False), lambda block: block, rank, self.n_power, source.seed, start=start
+            FeatureMatrix(R, False, False), lambda block: block, rank, self.n_power, source.seed, start=start
         )
         return PreparedAdjacency(np.asarray(R @ V), V, self.direction)
 
@@ -123,10 +123,10 @@ def start_from(graph: Graph, X: Any, width: int, seed: int) -> Array:
     Cosines of random linear functions of a node's features and log degree.
     """
     rng = np.random.default_rng(seed)
-    X = filled(X, None).astype(np.float32)
+    X = impute(X, None).astype(np.float32)
     directions = rng.standard_normal((X.shape[1], width)).astype(np.float32)
     by_degree, shift = rng.standard_normal(width), rng.uniform(0, 2 * np.pi, width)
-    size = float(np.sqrt(np.mean(lengths(X) ** 2))) or 1.0
+    size = float(np.sqrt(np.mean(row_norms(X) ** 2))) or 1.0
     wave = 3.0 * np.asarray(X @ directions) / size
     wave += np.outer(np.log1p(graph.degrees), by_degree) + shift
     return np.cos(wave).astype(np.float32)

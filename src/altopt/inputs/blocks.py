@@ -12,7 +12,7 @@ from altopt.errors import InputError
 from altopt.inputs.inputs import ChangedNodes, Inputs, InputSource, NewNodes, Prepared
 from altopt.io.array_io import with_prefix
 from altopt.operator.feature_matrix import has_missing
-from altopt.operator.scaling import lengths, scaled_rows
+from altopt.operator.scaling import row_norms, scale_rows
 from altopt.settings import check_choice
 
 LEVEL_EXPONENT = 0.5  # with scaling "level" a row is divided by this power of its length
@@ -62,13 +62,13 @@ class PreparedBlocks(Prepared):
         return np.concatenate([block.toarray() if sp.issparse(block) else block for block in blocks], axis=1)
 
     def _scaled(self, block: Any, mean: float, square: float) -> Any:
-        length = lengths(block)
+        length = row_norms(block)
         if self.scaling == "unit":
             scale = 1.0 / np.where(length > 0, length, 1.0)
         else:
             exponent = levelling(self.scaling)
             scale = np.where(length > 0, length / mean, 1.0) ** -exponent / np.sqrt(square)
-        return scaled_rows(block, scale / np.sqrt(len(self.parts)))
+        return scale_rows(block, scale / np.sqrt(len(self.parts)))
 
     def extend(self, new: NewNodes) -> SideBySide:
         return SideBySide(tuple(part.extend(new) for part in self.parts))
@@ -166,7 +166,7 @@ def levelling(scaling: str | None) -> float:
 def sizes_of(prepared: Prepared, exponent: float) -> tuple[float, float]:
     """The mean length m of the rows, and the mean square of length / (length / m)^exponent."""
     Z = prepared.Z
-    length = np.concatenate([lengths(prepared.rows(Z[rows])) for rows in row_blocks(Z.shape[0])]).astype(
+    length = np.concatenate([row_norms(prepared.rows(Z[rows])) for rows in row_blocks(Z.shape[0])]).astype(
         float
     )
     mean = float(length.mean()) or 1.0

@@ -12,7 +12,7 @@ from altopt.inputs.local_diffusion import diffused_again, diffused_from, settle_
 from altopt.inputs.raw import PreparedRaw
 from altopt.io.array_io import from_arrays
 from altopt.operator import diffusion
-from altopt.operator.feature_matrix import column_means, filled, has_missing
+from altopt.operator.feature_matrix import column_means, has_missing, impute
 from altopt.operator.scaling import unit_sum
 from altopt.settings import check_choice
 
@@ -26,7 +26,7 @@ class PreparedDiffused(PreparedRaw):
         return unit_sum(Z) if self.scale_rows else Z
 
     def coordinates(self, X: Any) -> Any:
-        return filled(X, self.fill).astype(np.float32)
+        return impute(X, self.fill).astype(np.float32)
 
     def extend(self, new: NewNodes) -> Any:
         return diffused_from(self.Z, self.coordinates(new.X), new)
@@ -76,7 +76,7 @@ class DiffusedInputs(Inputs):
     def prepare(self, source: InputSource) -> PreparedDiffused:
         A_tilde, restart = source.A_tilde, source.restart
         fill = column_means(source.X) if has_missing(source.X) else None
-        X = filled(source.X, fill)
+        X = impute(source.X, fill)
         if restart == 1.0:
             Z = X.astype(np.float32)
         else:

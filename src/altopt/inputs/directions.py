@@ -7,7 +7,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from altopt.arrays import Array, row_blocks
-from altopt.operator.feature_matrix import Features
+from altopt.operator.feature_matrix import FeatureMatrix
 
 Spread = Callable[[Array], Array]
 FEW_COLUMNS = 1000  # of X, up to which it is spread whole and its second moments are formed
@@ -28,7 +28,7 @@ def principal_directions(moments: Array, rank: int) -> Array:
 
 
 def leading_directions(
-    features: Features,
+    features: FeatureMatrix,
     spread: Spread,
     rank: int,
     n_power: int,
@@ -60,7 +60,7 @@ def leading_directions(
     return np.ascontiguousarray(leading_first(B)[:, :rank])
 
 
-def random_start(features: Features, rank: int, seed: int) -> Array:
+def random_start(features: FeatureMatrix, rank: int, seed: int) -> Array:
     """A few columns more than wanted: the range finder's margin."""
     width = min(rank + 10, features.n_rows, features.n_columns)
     return np.random.default_rng(seed).standard_normal((features.n_columns, width)).astype(np.float32)

@@ -22,7 +22,7 @@ from altopt.inputs.reduced import Projection, check_directions
 from altopt.io.array_io import with_prefix
 from altopt.operator import NormalizedAdjacency, diffusion
 from altopt.operator.diffusion import Direction, neighbour_mean
-from altopt.operator.feature_matrix import Features, column_means, filled, has_missing
+from altopt.operator.feature_matrix import FeatureMatrix, column_means, has_missing, impute
 from altopt.operator.scaling import Scaling, row_stochastic
 from altopt.settings import check_choice, check_counts
 
@@ -121,14 +121,14 @@ class HopInputs(Inputs):
 
     def prepare(self, source: InputSource) -> PreparedHops:
         fill = column_means(source.X) if has_missing(source.X) else None
-        features = Features(filled(source.X, fill), self.standardise, self.root)
+        features = FeatureMatrix(impute(source.X, fill), self.standardise, self.root)
         one_hop, back = both_ways(source.graph, source.A_tilde, self.direction)
         rank = min(self.n_components, features.n_rows)
         if features.n_columns <= rank:
             V = np.eye(features.n_columns, dtype=np.float32)
-            found = all_hops(features.standardised(), one_hop, max(self.hops))
+            found = all_hops(features.toarray(), one_hop, max(self.hops))
         elif few_columns(features.n_rows, features.n_columns):
-            whole = all_hops(features.standardised(), one_hop, max(self.hops))
+            whole = all_hops(features.toarray(), one_hop, max(self.hops))
             moments = [gram_of(whole[hop], np.float32) for hop in self.hops]
             alike = [m / (float(np.trace(m)) or 1.0) for m in moments]
             V = principal_directions(np.sum(alike, axis=0), rank)
@@ -141,7 +141,7 @@ class HopInputs(Inputs):
         coordinates = Projection.of(features, V, fill)
         return PreparedHops(np.concatenate(found, axis=1), coordinates, scalings, self.hops, self.direction)
 
-    def _directions(self, features: Features, one_hop: Any, back: Any, rank: int, seed: int) -> Array:
+    def _directions(self, features: FeatureMatrix, one_hop: Any, back: Any, rank: int, seed: int) -> Array:
         """The leading right singular directions of the hops stacked, each divided by its size."""
         last = max(self.hops)
         start = random_start(features, rank, seed)

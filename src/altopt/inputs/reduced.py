@@ -10,7 +10,7 @@ from altopt.inputs.directions import few_columns, gram_of, leading_directions, p
 from altopt.inputs.inputs import ChangedNodes, Inputs, InputSource, NewNodes, PreparedMatrix
 from altopt.inputs.local_diffusion import diffused_again, diffused_from, settle_isolated
 from altopt.operator import diffusion
-from altopt.operator.feature_matrix import Features, column_means, filled, has_missing, project
+from altopt.operator.feature_matrix import FeatureMatrix, column_means, has_missing, impute, project
 from altopt.operator.scaling import Scaling
 from altopt.settings import check_choice, check_count, check_number
 
@@ -26,11 +26,11 @@ class Projection:
     root: bool = False
 
     @classmethod
-    def of(cls, features: Features, V: Array, fill: Array | None) -> "Projection":
+    def of(cls, features: FeatureMatrix, V: Array, fill: Array | None) -> "Projection":
         return cls(V, features.mean, features.std, fill, features.root)
 
     def __call__(self, X: Any) -> Array:
-        X = filled(X, self.fill if self.mean is None else self.mean)
+        X = impute(X, self.fill if self.mean is None else self.mean)
         return project(X, self.V, self.mean, self.std, self.root)
 
     def state(self) -> dict[str, Array]:
@@ -122,7 +122,7 @@ class ReducedInputs(Inputs):
     def prepare(self, source: InputSource) -> PreparedReduced:
         A_tilde, restart = source.A_tilde, source.restart
         fill = column_means(source.X) if has_missing(source.X) else None
-        features = Features(filled(source.X, fill), self.standardise, self.root)
+        features = FeatureMatrix(impute(source.X, fill), self.standardise, self.root)
 
         def spread(block: Array) -> Array:
             """p(A_tilde) block, in its place: the diffusion is symmetric, so it serves X' and its transpose."""
@@ -132,9 +132,9 @@ class ReducedInputs(Inputs):
         rank = min(self.n_components, features.n_rows)
         if features.n_columns <= rank:
             V = np.eye(features.n_columns, dtype=np.float32)
-            Z = spread(features.standardised())
+            Z = spread(features.toarray())
         elif few_columns(features.n_rows, features.n_columns):
-            whole = spread(features.standardised())
+            whole = spread(features.toarray())
             V = principal_directions(gram_of(whole, np.float32), rank)
             Z = whole @ V
             del whole

@@ -1,4 +1,4 @@
-"""Feature diffusion: every node's features mixed with those of the nodes around it."""
+"""Feature diffusion over the graph, by A_tilde or by the mean over neighbours of a directed graph."""
 
 from itertools import groupby, pairwise
 from operator import itemgetter
@@ -16,7 +16,7 @@ from altopt.operator.scaling import row_stochastic
 
 Direction = Literal["both", "out", "in"]
 PANEL_COLUMNS = 64  # columns diffused at a time
-MIN_RESTART = 1e-30  # a restart that no precision tells from none
+MIN_RESTART = 1e-30  # below this restart is 0 in any precision
 
 
 def diffuse(
@@ -28,11 +28,31 @@ def diffuse(
     direction: Direction = "both",
     self_loops: bool = False,
 ) -> Array:
-    """X' = LP(X, restart): Z <- (1 - restart) A_tilde Z + restart X, from Z = X, `n_steps` times.
+    """Diffuse features over a graph: Z <- (1 - restart) A_tilde Z + restart X, from Z = X, `n_steps` times.
 
-    `restart` is the weight of a node's own value; restart=1 gives X back. `direction` "out" (or "in") takes
-    the mean over the nodes an edge of a directed graph leads to (or comes from) in place of A_tilde.
+    This is X' = LP(X, restart), label propagation of the features; its limit is
+    restart (I - (1 - restart) A_tilde)^-1 X.
 
+    Parameters
+    ----------
+    graph : Graph, NormalizedAdjacency or anything Graph accepts
+        The nodes are the rows of X.
+    X : array or sparse matrix of shape (n_nodes, n_features)
+    restart : float
+        The weight of a node's own features, between 0 and 1; 1 returns X.
+    n_steps : int
+    direction : {"both", "out", "in"}
+        "out" ("in") takes the mean over out-neighbours (in-neighbours) of a directed graph in place of A_tilde.
+    self_loops : bool
+        Whether every node is tied to itself with the mean edge weight.
+
+    Returns
+    -------
+    array of shape (n_nodes, n_features)
+        float32 where X is, else float64.
+
+    Examples
+    --------
     >>> diffuse([(0, 1)], np.array([[1.0], [0.0]]), restart=0.5, n_steps=1)
     array([[0.5],
            [0.5]])
@@ -57,7 +77,7 @@ def diffuse(
 
 
 def steps(operator: Any, X: Array, restart: float, n_steps: int, out: Array | None = None) -> Array:
-    """The iteration itself, on an array that is already checked; into `out` (which may be X), if given."""
+    """The iteration on a checked array; `out` receives the result and may be X."""
     if restart == 1.0 or n_steps == 0:
         return X
     restart = restart if restart > MIN_RESTART else 0.0
@@ -69,9 +89,9 @@ def steps(operator: Any, X: Array, restart: float, n_steps: int, out: Array | No
     X = X[:, None] if (is_vector := X.ndim == 1) else X
     out = allocate(X.shape, X.dtype) if out is None else out
     by_width = groupby(sorted(panels(X.shape[1]), key=itemgetter(1)), key=itemgetter(1))
-    for width, found in by_width:
+    for width, group in by_width:
         diffuse_panels(
-            operator.backend(width, X.dtype), X, [first for first, _ in found], restart, n_steps, out
+            operator.backend(width, X.dtype), X, [first for first, _ in group], restart, n_steps, out
         )
     return out[:, 0] if is_vector else out
 
@@ -79,7 +99,7 @@ def steps(operator: Any, X: Array, restart: float, n_steps: int, out: Array | No
 def diffuse_panels(
     backend: Backend, X: Array, columns: list[int], restart: float, n_steps: int, out: Array
 ) -> None:
-    """Panels of one width, one after another in the same blocks: fresh memory would cost as much as a few steps."""
+    """Diffuse panels of equal width in the same blocks: allocating anew would cost as much as a few steps."""
     Z, spare, own = backend.empty(), backend.empty(), backend.empty() if restart else None
     scale, scale_of_own = backend.vector(1.0 - restart), backend.vector((1.0 - restart) / (restart or 1.0))
     for first in columns:
@@ -95,7 +115,7 @@ def diffuse_panels(
 
 
 def panels(n_columns: int) -> list[tuple[int, int]]:
-    """(first, width) of panels of even width, at most PANEL_COLUMNS columns each: their blocks are all that is held."""
+    """(first column, width) of panels of about equal width, at most PANEL_COLUMNS columns each."""
     count = -(-n_columns // PANEL_COLUMNS)
     bounds = [round(n_columns * k / count / 8) * 8 for k in range(count)] + [n_columns]
     return [(first, last - first) for first, last in pairwise(bounds)]

@@ -1,4 +1,4 @@
-"""How a graph is stored while many steps are taken on it: in which order, and scaled so that edges need no values."""
+"""The storage of a graph for many steps: the order of its nodes, and a scaling in which edges need no values."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,30 +11,50 @@ from altopt.operator.kernels.reorder import inverse_permutation, renumber
 
 @dataclass(frozen=True)
 class Layout:
-    """The adjacency A in the order of the layout, for blocks G = D^-1/2 F.
+    """The adjacency A in CSR form, its nodes in an order of their own, for blocks G = D^-1/2 F.
 
-    D^-1/2 A_tilde F = D^-1 A G: in these coordinates an unweighted graph needs no values, only who is tied to whom.
-    Row k of a block belongs to node order[k]; a node without edges has the degree 1 here, so that nothing is
-    divided by zero, and its row of A is empty all the same.
+    As D^-1/2 A_tilde F = D^-1 A G, an unweighted graph needs no values in these coordinates. Row k of a block belongs
+    to node order[k]. The degree of an isolated node is 1 here, to avoid a division by zero; its row of A is empty.
+
+    Attributes
+    ----------
+    indptr : array of int64
+    indices : array of int32
+    weights : array of float64 or None
+        None where every edge has weight 1.
+    degrees : array of float64
+        In the layout's order.
+    order : array of int32 or None
+        None keeps the nodes' own order.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> path = sp.csr_array([[0.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
+    >>> layout = lay_out(path, np.array([1.0, 2.0, 1.0]), order=np.array([1, 0, 2]))
+    >>> layout.degrees, layout.indices, layout.weights
+    (array([2., 1., 1.]), array([1, 2, 0, 0], dtype=int32), None)
+    >>> layout.vector(np.array([10.0, 20.0, 30.0])), layout.rows(np.array([0]))
+    (array([20., 10., 30.]), array([1], dtype=int32))
     """
 
-    indptr: Array  # int64
-    indices: Array  # int32
-    weights: Array | None  # float64; None where every edge weighs one
-    degrees: Array  # float64, in the order of the layout
-    order: Array | None  # int32; None keeps the nodes as they came
+    indptr: Array
+    indices: Array
+    weights: Array | None
+    degrees: Array
+    order: Array | None
 
     @property
     def n_nodes(self) -> int:
         return len(self.degrees)
 
     def vector(self, values: Array | float, dtype: Any = np.float64) -> Array:
-        """One number for each node, in the order of the layout."""
+        """One number for each node, in the layout's order."""
         values = np.broadcast_to(np.asarray(values, dtype=dtype), self.n_nodes)
         return np.ascontiguousarray(values if self.order is None else values[self.order])
 
     def rows(self, nodes: Array) -> Array:
-        """The rows of nodes."""
+        """The rows of these nodes in a block."""
         return nodes if self.order is None else inverse_permutation(self.order)[nodes]
 
 
@@ -51,4 +71,5 @@ def lay_out(adjacency: Any, degrees: Array, order: Array | None = None) -> Layou
 
 
 def unweighted(adjacency: Any) -> bool:
+    """Whether every edge has weight 1."""
     return bool(np.all(adjacency.data == 1))

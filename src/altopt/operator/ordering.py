@@ -1,4 +1,4 @@
-"""An order of the nodes in which neighbours lie close together, so that caches hold them; used where it pays."""
+"""Whether an order of the nodes in which neighbours lie close together, good for caches, pays for a graph."""
 
 from typing import Any
 
@@ -7,16 +7,16 @@ import numpy as np
 from altopt.arrays import Array
 from altopt.operator.kernels.reorder import community_order, inverse_permutation
 
-CACHE_BYTES = 2**24  # bytes of a block that caches hold in any order
-NEAR_BYTES = 2**20  # bytes between two rows that one core's cache holds
-MIN_GAIN = 0.1  # share of the edges that must become near
+CACHE_BYTES = 2**24  # a block of this size fits in the caches in any order
+NEAR_BYTES = 2**20  # rows closer than this are in one core's cache together
+MIN_GAIN = 0.1  # share of the edges whose ends the new order must bring near
 
 
 def order_for(adjacency: Any, row_bytes: int) -> Array | None:
-    """An order for blocks with rows of `row_bytes`, or None where the nodes are best left as they came.
+    """A cache-friendly order for blocks with rows of `row_bytes`, or None where the nodes' own order is as good.
 
-    It pays where a block is too large for the caches, few edges join rows that are near each other, and the new
-    order makes many more of them near: at least MIN_GAIN of all edges.
+    An order pays where a block exceeds the caches, few edges join nearby rows, and the new order brings the ends of
+    at least MIN_GAIN of all edges near.
     """
     window = max(NEAR_BYTES // row_bytes, 1)
     if not exceeds_cache(adjacency.shape[0], row_bytes) or adjacency.nnz == 0:
@@ -29,7 +29,7 @@ def order_for(adjacency: Any, row_bytes: int) -> Array | None:
 
 
 def exceeds_cache(n_rows: int, row_bytes: int) -> bool:
-    """Whether a block is more than caches hold."""
+    """Whether a block is larger than the caches."""
     return n_rows * row_bytes > CACHE_BYTES
 
 

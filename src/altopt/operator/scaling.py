@@ -1,4 +1,4 @@
-"""Rows of encoder inputs brought to comparable lengths: unit, levelled, centred; dense or sparse."""
+"""Scaling of rows: to unit norm, unit sum, damped norms, centred; dense or sparse."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -10,13 +10,14 @@ import scipy.sparse as sp
 from altopt.arrays import Array, row_blocks
 
 
-def lengths(Z: Any) -> Array:
+def row_norms(Z: Any) -> Array:
+    """Euclidean norm of each row, in float32."""
     if sp.issparse(Z):
         return np.asarray(np.sqrt(Z.multiply(Z).sum(axis=1, dtype=np.float32))).ravel()
     return np.asarray(np.sqrt(np.einsum("ij,ij->i", Z, Z, dtype=np.float32)))
 
 
-def scaled_rows(Z: Any, scale: Array) -> Any:
+def scale_rows(Z: Any, scale: Array) -> Any:
     """diag(scale) Z."""
     if sp.issparse(Z):
         return sp.csr_array(sp.diags_array(scale.astype(np.float32)) @ Z)
@@ -24,9 +25,9 @@ def scaled_rows(Z: Any, scale: Array) -> Any:
 
 
 def unit_rows(Z: Any) -> Any:
-    """Rows of length 1; a zero row stays zero."""
-    length = lengths(Z)
-    return scaled_rows(Z, 1.0 / np.where(length > 0, length, 1.0))
+    """Rows divided by their norm; a zero row stays zero."""
+    length = row_norms(Z)
+    return scale_rows(Z, 1.0 / np.where(length > 0, length, 1.0))
 
 
 def unit_sum(Z: Any) -> Any:
@@ -44,36 +45,56 @@ def row_stochastic(A: Any) -> Any:
     return sp.csr_array(sp.diags_array(1.0 / np.where(degrees > 0, degrees, 1.0)) @ A)
 
 
-def level(Z: Array, norm: float, exponent: float) -> Array:
-    """Rows divided by (length / norm)^exponent; a zero row stays zero."""
-    ratio = lengths(Z) / np.float32(norm)
+def damp_norms(Z: Array, norm: float, exponent: float) -> Array:
+    """Rows divided by (their norm / norm)^exponent; a zero row stays zero."""
+    ratio = row_norms(Z) / np.float32(norm)
     return np.asarray(Z / np.where(ratio > 0, ratio, 1.0)[:, None] ** np.float32(exponent), dtype=np.float32)
 
 
 @dataclass(frozen=True)
 class Scaling:
-    """Rows levelled, centred, and at mean squared length 1 over the nodes it was made from.
+    """Rows with damped norms, centred, and scaled to mean squared norm 1 over the nodes it was made from.
 
-    Rows are divided by (length / mean length)^exponent: 0 keeps lengths, 1 makes them equal.
+        Z_i <- size (Z_i (norm / ||Z_i||)^exponent - centre)
+
+    Attributes
+    ----------
+    centre : array of shape (d,)
+        Mean of the damped rows.
+    norm : float
+        Mean norm of the rows.
+    size : float
+        1 / root mean squared norm of the centred rows.
+    exponent : float
+        0 keeps the rows' norms, 1 makes them equal.
+
+    Examples
+    --------
+    >>> Z = np.array([[1.0, 0.0], [0.0, 3.0]], dtype=np.float32)
+    >>> Scaling.of(Z, exponent=1.0).rows(Z)
+    array([[ 0.70710677, -0.70710677],
+           [-0.70710677,  0.70710677]], dtype=float32)
     """
 
-    centre: Array  # of the levelled rows
-    norm: float  # mean length of the rows
-    size: float  # 1 / root mean squared length of the centred rows
+    centre: Array
+    norm: float
+    size: float
     exponent: float
 
     @classmethod
     def of(cls, Z: Array, exponent: float) -> "Scaling":
-        norm = float(np.mean(lengths(Z))) or 1.0
+        """The scaling fitted to rows Z."""
+        norm = float(np.mean(row_norms(Z))) or 1.0
 
-        def levelled() -> Iterable[Array]:
-            return (level(Z[rows], norm, exponent) for rows in row_blocks(len(Z)))
+        def damped() -> Iterable[Array]:
+            return (damp_norms(Z[rows], norm, exponent) for rows in row_blocks(len(Z)))
 
-        centre, size = centre_and_size(levelled, Z.shape)
+        centre, size = centre_and_size(damped, Z.shape)
         return cls(centre, norm, 1.0 / size if size > 0 else 1.0, exponent)
 
     def rows(self, Z: Array) -> Array:
-        return (level(Z, self.norm, self.exponent) - self.centre) * np.float32(self.size)
+        """Rows scaled."""
+        return (damp_norms(Z, self.norm, self.exponent) - self.centre) * np.float32(self.size)
 
     def state(self) -> dict[str, Array]:
         return {"centre": self.centre, "scalars": np.array([self.norm, self.size], dtype=np.float64)}
@@ -85,7 +106,7 @@ class Scaling:
 
 
 def centre_and_size(blocks: Callable[[], Iterable[Array]], shape: tuple[int, ...]) -> tuple[Array, float]:
-    """Mean of the rows that come in blocks, and the root of their mean squared distance from it."""
+    """Mean of the rows of all blocks, and their root mean squared distance from it."""
     total, square = np.zeros(shape[1]), 0.0
     for block in blocks():
         total += block.sum(axis=0, dtype=np.float64)
