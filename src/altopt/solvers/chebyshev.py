@@ -7,8 +7,8 @@ import numpy as np
 
 from altopt.arrays import Array
 from altopt.errors import InputError
+from altopt.solvers.fused import FusedSystem
 from altopt.solvers.solver import Solution, Solver, Steps, certain, conclude, require_quadratic
-from altopt.solvers.staged import Staged
 from altopt.views import Curvature, Objective, System
 
 DEFAULT_N_STEPS = 15  # without n_steps and rtol
@@ -67,29 +67,29 @@ class ChebyshevSteps(Solver):
         system = objective.system(F.shape[0])
         if system is None:
             return self._by_views(objective, F, bounds)
-        coarse = self._staged(system, objective, F, bounds, self.storage)
+        coarse = self._fused(system, objective, F, bounds, self.storage)
         if coarse.converged or self.n_steps is not None or (self.storage is None and F.dtype == np.float64):
             return coarse
-        fine = self._staged(system, objective, coarse.F.astype(np.float64), bounds, "float64")
+        fine = self._fused(system, objective, coarse.F.astype(np.float64), bounds, "float64")
         return replace(fine, F=fine.F.astype(F.dtype), n_products=coarse.n_products + fine.n_products)
 
-    def _staged(
+    def _fused(
         self, system: System, objective: Objective, F: Array, bounds: Curvature, storage: str | None
     ) -> Solution:
         scale = np.asarray(bounds.step_scale)
-        staged = Staged(system, objective, F, scale, storage)
-        X, before = staged.stage.to_layout(F), staged.stage.empty()
+        fused = FusedSystem(system, objective, F, scale, storage)
+        X, before = fused.backend.to_layout(F), fused.backend.empty()
         n_products, taken, reached = 0, [], self.rtol is None
         for step_size, momentum in coefficients(bounds, self._max_steps(bounds)):
-            residual = staged.step(X, before, gain=step_size, keep=1.0 + momentum, beta=-momentum)
+            residual = fused.step(X, before, gain=step_size, keep=1.0 + momentum, beta=-momentum)
             n_products += 1
-            if self.rtol is not None and staged.close_enough(residual, X, self.rtol):
+            if self.rtol is not None and fused.close_enough(residual, X, self.rtol):
                 reached = True
                 break
             taken.append((step_size, momentum))
             X, before = before, X
         steps = None if self.converges else Steps.of(scale, taken)
-        return staged.conclude(X, before, n_products, self._reason(n_products, reached), reached, steps)
+        return fused.conclude(X, before, n_products, self._reason(n_products, reached), reached, steps)
 
     def _by_views(self, objective: Objective, F: Array, bounds: Curvature) -> Solution:
         scale = np.asarray(bounds.step_scale)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from altopt.arrays import Array
+from altopt.solvers.fused import FusedSystem
 from altopt.solvers.solver import (
     Solution,
     Solver,
@@ -14,7 +15,6 @@ from altopt.solvers.solver import (
     require_minimum,
     require_quadratic,
 )
-from altopt.solvers.staged import Staged
 from altopt.views import Objective, System
 
 
@@ -60,41 +60,41 @@ class ConjugateGradient(Solver):
         system = objective.system(F.shape[0])
         if system is None:
             return self._by_views(objective, F)
-        coarse = self._staged(system, objective, F, self.max_steps)
+        coarse = self._fused(system, objective, F, self.max_steps)
         steps_left = self.max_steps - coarse.n_products
         if coarse.converged or F.dtype == np.float64 or steps_left <= 0:
             return coarse
-        fine = self._staged(system, objective, coarse.F.astype(np.float64), steps_left)
+        fine = self._fused(system, objective, coarse.F.astype(np.float64), steps_left)
         return replace(fine, F=fine.F.astype(F.dtype), n_products=coarse.n_products + fine.n_products)
 
-    def _staged(self, system: System, objective: Objective, F: Array, max_steps: int) -> Solution:
+    def _fused(self, system: System, objective: Objective, F: Array, max_steps: int) -> Solution:
         step_scale = np.asarray(objective.curvature(F.shape[0]).step_scale)
-        staged = Staged(system, objective, F, np.ones_like(step_scale), None)
-        stage = staged.stage
-        scale = stage.vector(1.0 / step_scale)
-        coupling, diagonal = stage.vector(-system.coupling), stage.vector(system.diagonal)
-        X, R, D, HD = stage.to_layout(F), stage.empty(), stage.empty(), stage.empty()
-        residual = staged.step(X, R, gain=1.0, keep=0.0)
-        rz, reached = stage.dots(R, R, scale), False
+        fused = FusedSystem(system, objective, F, np.ones_like(step_scale), None)
+        backend = fused.backend
+        scale = backend.vector(1.0 / step_scale)
+        coupling, diagonal = backend.vector(-system.coupling), backend.vector(system.diagonal)
+        X, R, D, HD = backend.to_layout(F), backend.empty(), backend.empty(), backend.empty()
+        residual = fused.step(X, R, gain=1.0, keep=0.0)
+        rz, reached = backend.dots(R, R, scale), False
         beta = np.zeros_like(rz)
         D[...] = 0
         n_products = 1
         while n_products <= max_steps:
-            reached = staged.close_enough(residual, X, self.rtol)
+            reached = fused.close_enough(residual, X, self.rtol)
             if reached:
                 break
-            stage.search_direction(D, R, scale, beta)
-            stage.step(D, HD, coupling, diagonal)
+            backend.search_direction(D, R, scale, beta)
+            backend.step(D, HD, coupling, diagonal)
             n_products += 1
-            curvature = stage.dots(D, HD)
+            curvature = backend.dots(D, HD)
             alpha = np.divide(rz, curvature, out=np.zeros_like(rz), where=curvature > 0)
-            rz_next, square = stage.advance(X, R, D, HD, alpha, scale)
+            rz_next, square = backend.advance(X, R, D, HD, alpha, scale)
             residual = float(np.sqrt(square))
             beta = np.divide(rz_next, rz, out=np.zeros_like(rz), where=rz > 0)
             rz = rz_next
         # R is updated, not computed; the residual measured again shows what it has lost to rounding
-        solution = staged.conclude(X, R, n_products, self._reason(reached), reached)
-        if reached and not staged.close_enough(solution.residual, X, 2 * self.rtol):
+        solution = fused.conclude(X, R, n_products, self._reason(reached), reached)
+        if reached and not fused.close_enough(solution.residual, X, 2 * self.rtol):
             return replace(
                 solution, converged=False, reason=f"{F.dtype} is too coarse for rtol={self.rtol:g}."
             )

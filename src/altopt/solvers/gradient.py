@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from altopt.arrays import Array
+from altopt.solvers.fused import FusedSystem
 from altopt.solvers.solver import Solution, Solver, Steps, conclude
-from altopt.solvers.staged import Staged
 from altopt.views import Objective
 
 
@@ -93,9 +93,9 @@ def descend(
     system = objective.system(F.shape[0])
     if system is None:
         return conclude(objective, steps.replay(objective, F), n_steps, reason, steps=steps)
-    staged = Staged(system, objective, F, scale, storage)
-    X, out = staged.stage.to_layout(F), staged.stage.empty()
+    fused = FusedSystem(system, objective, F, scale, storage)
+    X, out = fused.backend.to_layout(F), fused.backend.empty()
     for _ in range(n_steps):
-        staged.step(X, out, gain=1.0, keep=1.0)
+        fused.step(X, out, gain=1.0, keep=1.0)
         X, out = out, X
-    return staged.conclude(X, out, n_steps, reason, steps=steps)
+    return fused.conclude(X, out, n_steps, reason, steps=steps)

@@ -40,17 +40,17 @@ class System:
     diagonal: Array
     pulls: Sequence[tuple[float, Pull]]
 
-    def enter_rhs(self, stage: Backend, factor: Array | float = 1.0) -> Any:
-        """factor rhs as a block of the stage; `factor`: one number, or one for each node."""
+    def rhs_block(self, backend: Backend, factor: Array | float = 1.0) -> Any:
+        """factor rhs as a block of the backend; `factor`: one number, or one for each node."""
         factor = np.broadcast_to(factor, len(self.diagonal))
         # a pull on all nodes makes the block, the others are added to it
         (weight, first), *rest = sorted(self.pulls, key=lambda pull: pull[1].nodes is not None)
-        rhs = stage.to_layout(first.rows, weight * factor)
+        rhs = backend.to_layout(first.rows, weight * factor)
         for weight, pull in rest:
             nodes = np.arange(len(factor)) if pull.nodes is None else pull.nodes
             for rows in row_blocks(len(nodes), SMALL_BLOCK_ROWS):
                 block = nodes[rows]
-                stage.add_rows(rhs, block, (weight * factor[block])[:, None] * pull.rows[rows])
+                backend.add_rows(rhs, block, (weight * factor[block])[:, None] * pull.rows[rows])
         return rhs
 
 

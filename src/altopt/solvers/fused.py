@@ -1,4 +1,4 @@
-"""A linear system in the form made for speed: F stays in a stage's blocks from the first step to the last."""
+"""A linear system whose steps are fused passes: F stays in blocks of a backend from the first step to the last."""
 
 from functools import cached_property
 from typing import Any
@@ -13,8 +13,20 @@ from altopt.views import Objective, System
 STORAGES = ("float16", "float32", "float64")
 
 
-class Staged:
-    """H F = rhs on a stage. A step moves along r / scale with r = rhs - H F."""
+class FusedSystem:
+    """H F = rhs on a backend. A step moves along r / scale with r = rhs - H F.
+
+    Parameters
+    ----------
+    system : System
+    objective : Objective
+        The one that the system is of: its curvature gives the bound on the error.
+    F : array of shape (n_nodes, n_classes)
+        Where the solver starts: the shape and the precision of the answer.
+    scale : array of shape (n_nodes,)
+    storage : {"float16", "float32", "float64"} or None
+        Precision of the blocks; that of F where None.
+    """
 
     def __init__(
         self, system: System, objective: Objective, F: Array, scale: Array, storage: str | None
@@ -23,23 +35,23 @@ class Staged:
             raise InputError(f"storage must be one of {', '.join(STORAGES)} or None, but is {storage!r}.")
         self.system, self.scale, self.shape = system, scale, F.shape
         self.dtype = F.dtype if F.dtype in (np.float32, np.float64) else np.dtype(np.float64)
-        self.stage = system.A_tilde.backend(F.shape[1], storage or self.dtype)
+        self.backend = system.A_tilde.backend(F.shape[1], storage or self.dtype)
         self.floor = float(np.min(objective.curvature(F.shape[0]).lower))
-        self.coupling = self.stage.vector(system.coupling / scale)
-        self.diagonal = self.stage.vector(-system.diagonal / scale)
-        self.rest = system.enter_rhs(self.stage, 1.0 / scale)
-        self.norm = self.stage.vector(scale**2)
+        self.coupling = self.backend.vector(system.coupling / scale)
+        self.diagonal = self.backend.vector(-system.diagonal / scale)
+        self.rest = system.rhs_block(self.backend, 1.0 / scale)
+        self.norm = self.backend.vector(scale**2)
 
     def step(self, X: Any, out: Any, gain: float, keep: float, beta: float = 0.0) -> float:
         """out <- gain r(X) / scale + keep X + beta out; ||r(X)||."""
-        square = self.stage.step(
+        square = self.backend.step(
             X, out, self.coupling, self.diagonal, self.rest, gain=gain, keep=keep, beta=beta, norm=self.norm
         )
         return float(np.sqrt(square))
 
     @cached_property
     def _size_of_rhs(self) -> float:
-        return float(np.sqrt(self.stage.dots(self.rest, self.rest, self.norm).sum()))
+        return float(np.sqrt(self.backend.dots(self.rest, self.rest, self.norm).sum()))
 
     def close_enough(self, residual: float, X: Any, rtol: float) -> bool:
         """Whether ||F - F*|| <= rtol ||F*|| is certain (without a bound: whether ||r|| <= rtol ||rhs||)."""
@@ -48,7 +60,7 @@ class Staged:
         # ||F*|| <= ||rhs|| / floor: most answers are no, and need no pass over F
         if residual > rtol * self._size_of_rhs:
             return False
-        return certain(residual, self.floor, np.sqrt(self.stage.dots(X, X).sum()), rtol)
+        return certain(residual, self.floor, np.sqrt(self.backend.dots(X, X).sum()), rtol)
 
     def conclude(
         self,
@@ -62,23 +74,23 @@ class Staged:
         """The Solution at X, its residual measured again; `spare` is used up."""
         residual = self.step(X, spare, gain=1.0, keep=0.0)
         roughness = self._roughness(X, spare)
-        del self.rest  # room for the answer, which takes the place of what is used up where it fits
+        del self.rest  # frees memory for F, which is written over `spare` where that fits
         fits = isinstance(spare, np.ndarray) and spare.shape == self.shape and spare.dtype == self.dtype
         return Solution(
-            self.stage.from_layout(X, spare if fits else allocate(self.shape, self.dtype)),
+            self.backend.from_layout(X, spare if fits else allocate(self.shape, self.dtype)),
             n_products + 1,
             residual,
             residual / self.floor if self.floor > 0 else None,
             converged,
             reason,
             roughness,
-            self.stage.description,
+            self.backend.description,
             steps,
         )
 
     def _roughness(self, X: Any, moved: Any) -> float:
         """tr(F' L~ F), from moved = (rhs - H F) / scale and H = diag(diagonal - coupling) + coupling L~."""
-        scale = self.stage.vector(self.scale)
-        own = self.stage.vector(self.system.diagonal - self.system.coupling)
-        of_H = self.stage.dots(X, self.rest, scale).sum() - self.stage.dots(X, moved, scale).sum()
-        return float((of_H - self.stage.dots(X, X, own).sum()) / self.system.coupling)
+        scale = self.backend.vector(self.scale)
+        own = self.backend.vector(self.system.diagonal - self.system.coupling)
+        of_H = self.backend.dots(X, self.rest, scale).sum() - self.backend.dots(X, moved, scale).sum()
+        return float((of_H - self.backend.dots(X, X, own).sum()) / self.system.coupling)
