@@ -43,7 +43,7 @@ from altopt.selection.compare import Choice
 from altopt.selection.evaluation import LARGE, Evaluator
 from altopt.selection.fit_data import FitData
 from altopt.selection.leave_one_out import NOT_HELD_BACK, LeaveOneOut
-from altopt.solvers import ChebyshevSteps, ConjugateGradient, JacobiSteps, Solver
+from altopt.solvers import ChebyshevSteps, ConjugateGradient, JacobiSteps, Solver, as_solver
 from altopt.threads import threads_for
 from altopt.training.alternate import (
     Outcome,
@@ -65,7 +65,7 @@ from altopt.training.pseudo_labels import (
     PseudoLabels,
     TopPerClass,
 )
-from altopt.views import FeatureView, GraphView, LabelView
+from altopt.views import FeatureView, GraphView, LabelView, ViewChoice, as_view_choice
 
 ROUGH, FINE = 1e-2, 1e-6  # relative errors of F in the rounds and at the end
 SETTLED = 0.001  # a default fit stops when at most this share of the nodes changed label in a round
@@ -480,20 +480,26 @@ class AltOpt(FittedAttributes, ClassifierMixin, BaseEstimator):  # type: ignore[
             self._encoder(),
             USUAL_WEIGHT if self.feature_weight is None else self.feature_weight,
             USUAL_WEIGHT if self.label_weight is None else self.label_weight,
-            self.feature_view or FeatureView,
-            self.graph_view or GraphView,
-            self.label_view or LabelView,
+            *self._views(),
+        )
+
+    def _views(self) -> tuple[ViewChoice, ViewChoice, ViewChoice]:
+        """The feature view, the graph view and the label view."""
+        return (
+            as_view_choice(self.feature_view or FeatureView, "feature_view"),
+            as_view_choice(self.graph_view or GraphView, "graph_view"),
+            as_view_choice(self.label_view or LabelView, "label_view"),
         )
 
     def _solvers(self) -> Solvers:
         """Who updates F. In the rounds F only has to tell which nodes are how sure; the last one is to 1e-6."""
         if self.solver is not None:
-            return Solvers(self.solver, self.solver)
-        feature_view = self.feature_view or FeatureView
-        views = (feature_view, self.graph_view or GraphView, self.label_view or LabelView)
+            solver = as_solver(self.solver)
+            return Solvers(solver, solver)
+        views = self._views()
         if not all(view.quadratic for view in views):
             return Solvers(JacobiSteps(n_steps=20), JacobiSteps(n_steps=200))
-        if self.feature_weight != 0 and feature_view.squared:
+        if self.feature_weight != 0 and views[0].squared:
             return Solvers(ChebyshevSteps(rtol=ROUGH), ChebyshevSteps(rtol=FINE))
         return Solvers(ConjugateGradient(rtol=ROUGH), ConjugateGradient(rtol=FINE))
 
@@ -506,7 +512,7 @@ class AltOpt(FittedAttributes, ClassifierMixin, BaseEstimator):  # type: ignore[
     def _pseudo_labels(self, Y: Array | None = None) -> PseudoLabels:
         """The rule that makes pseudo labels out of F; with the labels Y it keeps to estimated class priors."""
         rule: PseudoLabels
-        if (self.feature_view or FeatureView).needs_confidence:
+        if self._views()[0].needs_confidence:
             rule = ConfidenceThreshold(self.min_confidence)
         elif self.n_pseudo is None:
             rule = ClassBalanced(self.temperature, self.min_confidence)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from altopt import AltOpt
 from altopt.errors import InputError
 from altopt.operator.kernels import dispatch
 from altopt.solvers import ChebyshevSteps, ConjugateGradient, Direct, GradientSteps, JacobiSteps
@@ -15,7 +16,7 @@ from altopt.views import (
     Objective,
     SquaredLaplacianView,
 )
-from problems import toy
+from problems import toy, two_communities
 
 SOLVERS = [
     GradientSteps(7),
@@ -143,3 +144,10 @@ def test_a_storage_nobody_knows_is_refused():
         InputError, match="storage must be one of float16, float32, float64 or None, but is 'int8'"
     ):
         ChebyshevSteps(storage="int8").solve(objective(problem), problem.F)
+
+
+@pytest.mark.parametrize("value", ["chebyshev", ChebyshevSteps])
+def test_what_is_no_solver_is_refused(value):
+    X, y, _, A = two_communities()
+    with pytest.raises(InputError, match="solver must be an instance of a subclass of altopt.solvers.Solver"):
+        AltOpt(solver=value).fit(X, y, graph=A)

@@ -203,3 +203,13 @@ def test_a_view_of_ones_own_is_stored_and_handed_over_at_loading(tmp_path):
     ):
         AltOpt.load(tmp_path / "m")
     assert AltOpt.load(tmp_path / "m", parts=[OnesOwnView]).graph_view is OnesOwnView
+
+
+@pytest.mark.parametrize("setting", ["feature_view", "graph_view", "label_view"])
+@pytest.mark.parametrize("value", ["two-hop", object, lambda *given: None])
+def test_what_is_no_view_is_refused(setting, value):
+    X, y, _, A = two_communities()
+    with pytest.raises(
+        InputError, match=f"{setting} must be a subclass of altopt.views.View or an instance of"
+    ):
+        AltOpt(**{setting: value}).fit(X, y, graph=A)

@@ -4,7 +4,7 @@ from altopt.solvers.chebyshev import ChebyshevSteps
 from altopt.solvers.conjugate import ConjugateGradient
 from altopt.solvers.direct import Direct
 from altopt.solvers.gradient import GradientSteps, JacobiSteps
-from altopt.solvers.solver import Solution, Solver, Steps
+from altopt.solvers.solver import Solution, Solver, Steps, as_solver
 
 __all__ = [
     "ChebyshevSteps",
@@ -15,4 +15,5 @@ __all__ = [
     "Solution",
     "Solver",
     "Steps",
+    "as_solver",
 ]

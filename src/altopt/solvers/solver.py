@@ -133,6 +133,15 @@ class Solver(ABC):
         """Start at F; F itself is left as it was."""
 
 
+def as_solver(value: Any) -> Solver:
+    """The value itself, if it is an instance of Solver."""
+    if not isinstance(value, Solver):
+        raise InputError(
+            f"solver must be an instance of a subclass of altopt.solvers.Solver, but is {value!r}."
+        )
+    return value
+
+
 def certify(objective: Objective, residual: float, lower: Array) -> float | None:
     """||F - F*|| <= ||r|| / min(lower), where half the Hessian is at least diag(lower) > 0 everywhere."""
     floor = float(lower.min())

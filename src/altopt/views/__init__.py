@@ -10,7 +10,7 @@ from altopt.views.objective import Objective, System
 from altopt.views.quadratic import QuadraticForm
 from altopt.views.robust import HuberLabelView, RobustLabels
 from altopt.views.two_hop import SharedNeighbours, TwoHopView
-from altopt.views.view import Curvature, Pull, View, ViewChoice, ViewSettings, view_from
+from altopt.views.view import Curvature, Pull, View, ViewChoice, ViewSettings, as_view_choice, view_from
 
 __all__ = [
     "CrossEntropyFeatureView",
@@ -36,5 +36,6 @@ __all__ = [
     "View",
     "ViewChoice",
     "ViewSettings",
+    "as_view_choice",
     "view_from",
 ]

@@ -182,8 +182,14 @@ def view_from(choice: ViewChoice, *given: Any, graph: Graph | None = None) -> Vi
     """
     if isinstance(choice, ViewSettings):
         return choice.view(*given) if graph is None else choice.view(graph, *given)
-    if isinstance(choice, type) and issubclass(choice, View):
-        return choice(*given)
+    return choice(*given)
+
+
+def as_view_choice(value: Any, setting: str) -> ViewChoice:
+    """The value itself, if it is a subclass of View or an instance of ViewSettings."""
+    if isinstance(value, ViewSettings) or (isinstance(value, type) and issubclass(value, View)):
+        return value
     raise InputError(
-        f"A view is given as a subclass of altopt.views.View or as altopt.views.ViewSettings, but is {choice!r}."
+        f"{setting} must be a subclass of altopt.views.View or an instance of altopt.views.ViewSettings, "
+        f"but is {value!r}."
     )
