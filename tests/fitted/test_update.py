@@ -1,7 +1,6 @@
 """Updates: after any sequence of changes F is what a solve from scratch gives, within the bound that is stated."""
 
 import copy
-import hashlib
 import pickle
 
 import numpy as np
@@ -25,70 +24,10 @@ from altopt.inputs import (
     RawInputs,
     ReducedInputs,
 )
-from altopt.operator import NormalizedAdjacency
-from altopt.solvers import Direct, JacobiSteps
+from altopt.solvers import JacobiSteps
 from altopt.views import GraphView, NoGraphView, SquaredLaplacianView
 from problems import two_communities
-
-MADE: dict = {}  # fitted models, each made once
-
-
-def fitted(names=None, weights=False, n=60, **settings):
-    key = repr((names, weights, n, settings))
-    if key not in MADE:
-        MADE[key] = newly_fitted(names, weights, n, **settings)
-    return copy.deepcopy(MADE[key])
-
-
-def newly_fitted(names, weights, n, **settings):
-    X, y, _, A = two_communities(n=n)
-    if weights:
-        A = sp.csr_array(A * (1 + np.abs(np.subtract.outer(np.arange(n), np.arange(n))) % 3))
-    graph = Graph(A) if names is None else Graph(A, nodes=names)
-    return AltOpt(random_state=0, cross_fit=False, **settings).fit(X, y, graph=graph)
-
-
-def from_scratch(model):
-    objective = model.fitted_.objective()
-    return Direct().solve(objective, model.scores_).F
-
-
-def roots_of_degrees(model):
-    degrees = NormalizedAdjacency(model.graph_.adjacency, model.self_loops).degrees
-    return np.sqrt(np.where(degrees > 0, degrees, 1.0))
-
-
-def assert_is_the_solution(model, change):
-    """Each row within sqrt(degree) times the stated bound of the solution from scratch."""
-    roots = roots_of_degrees(model)
-    off = np.linalg.norm(model.scores_ - from_scratch(model), axis=1) / roots
-    assert off.max() <= change.error_bound + 1e-12
-    reading = model.fitted_.readout.read(model.scores_)
-    assert_allclose(model.confidence_, reading.w, atol=1e-12)
-    free = ~model.labelled_
-    assert_array_equal(model.transduction_[free], model.classes_[reading.label[free]])
-    assert_array_equal(model.transduction_[~free], model.classes_[model.Y_.argmax(axis=1)])
-    assert_allclose(model.label_distributions_.sum(axis=1), 1.0, rtol=1e-6)
-    assert len(model.reached_) == len(model.scores_) == model.graph_.n_nodes == len(model.encoder_output_)
-
-
-def fingerprint(model):
-    """All a user can see of a model, as one number."""
-    marks = hashlib.sha256()
-    arrays = [
-        model.scores_,
-        model.encoder_output_,
-        model.labelled_,
-        model.Y_,
-        model.confidence_,
-        model.reached_,
-    ]
-    arrays += [model.graph_.adjacency.indptr, model.graph_.adjacency.indices, model.graph_.adjacency.data]
-    for array in [*arrays, *model.inputs_.state().values()]:
-        marks.update(np.ascontiguousarray(array).tobytes())
-    marks.update(repr((model.transduction_.tolist(), model.graph_.ids.tolist())).encode())
-    return marks.hexdigest()
-
+from updated_models import assert_is_the_solution, fingerprint, fitted, from_scratch, roots_of_degrees
 
 # any sequence of changes
 
@@ -426,24 +365,6 @@ def test_a_fit_that_held_nothing_back_forgets_what_an_earlier_one_did(judged):
         model.leave_one_out_  # noqa: B018
 
 
-def test_tables_dicts_and_pairs_are_the_same_update():
-    names = [f"n{k}" for k in range(60)]
-    forms = [
-        {"labels": {"n50": 1, "n51": None}, "edges": [("n3", "n4", 2.0)]},
-        {"labels": [("n50", 1), ("n51", -1)], "edges": [["n4", "n3", 2]]},
-        {
-            "labels": pa.table({"node": ["n50", "n51"], "label": [1, None]}),
-            "edges": pa.table({"source": ["n3"], "target": ["n4"], "weight": [2.0]}),
-        },
-    ]
-    base, found = fitted(names), []
-    for form in forms:
-        model = copy.deepcopy(base)
-        model.update(**form)
-        found.append(fingerprint(model))
-    assert len(set(found)) == 1
-
-
 def test_reached_follows_labels_and_edges():
     X = np.zeros((6, 3))
     X[:3] = np.eye(3)
@@ -520,53 +441,3 @@ def test_models_that_no_push_serves_are_solved_anew(make):
     objective = model.fitted_.objective()
     start = model.scores_ if model.start_ is None else model.start_
     assert_allclose(model.fitted_.solver.solve(objective, start).F, model.scores_, atol=1e-5)
-
-
-# refusals leave everything as it was
-
-REFUSALS = {
-    "an unknown node": ({"labels": {"nobody": 0}}, "labels names node 'nobody', which is not in the graph"),
-    "two labels": ({"labels": [("n3", 0), ("n3", 1)]}, "gives node 'n3' two different labels"),
-    "a foreign class": ({"labels": {"n3": 7}}, "the label 7, which is not among the classes"),
-    "an edge to nowhere": ({"edges": [("n3", "nobody")]}, "edges names node 'nobody', which is not in the graph"),
-    "two weights": ({"edges": [("n3", "n4", 1.0), ("n4", "n3", 2.0)]}, "two weights. Decide on one"),
-    "a negative weight": ({"edges": [("n3", "n4", -1.0)]}, "the weight -1.0"),
-    "an edge that is not there": ({"edges": [("n0", "n59", 0)]}, "there is no such edge"),
-    "an edge of four": ({"edges": [("n0", "n59", 0, 1)]}, "but edges holds"),
-    "no features": ({"nodes": ["new"]}, "nodes names 'new', but features is not given"),
-    "too few features": ({"nodes": ["new", "newer"], "features": np.ones((1, 8))}, "2 new nodes but features has 1"),
-    "features too wide": ({"nodes": ["new"], "features": np.ones((1, 9))}, "9 features"),
-    "features that are not numbers": ({"nodes": ["new"], "features": np.full((1, 8), np.nan)}, "has NaN in row 0"),
-    "no ids": ({"features": np.ones((1, 8))}, "does not say their ids"),
-    "a known node": ({"nodes": ["n3"], "features": np.ones((1, 8))}, "'n3', which is in the graph already"),
-    "a node twice": ({"nodes": ["a", "a"], "features": np.ones((2, 8))}, "names 'a' twice"),
-    "something good first": (
-        {"labels": {"n8": 1}, "edges": [("n3", "n9"), ("n0", "n59", 0)], "nodes": ["q"], "features": np.ones((1, 8))},
-        "there is no such edge",
-    ),
-    "labels of no form": ({"labels": 3}, "labels must be"),
-    "a tolerance of nothing": ({"labels": {"n3": 1}, "tolerance": 0.0}, "tolerance must be above 0"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("what", REFUSALS)
-@pytest.mark.parametrize("updated", [False, True])
-def test_wrong_input_is_refused_in_one_sentence_and_changes_nothing(what, updated):
-    model = fitted([f"n{k}" for k in range(60)])
-    assert model.graph_.adjacency[0, 59] == 0
-    if updated:
-        model.update({"n44": 0})
-    before = fingerprint(model)
-    asked, words = REFUSALS[what]
-    with pytest.raises(InputError, match=words):
-        model.update(**asked)
-    assert fingerprint(model) == before
-    change = model.update({"n45": 0})
-    assert_is_the_solution(model, change)
-
-
-def test_views_that_are_not_quadratic_are_refused():
-    X, y, _, A = two_communities(n=60)
-    model = AltOpt.paper("N", total_epochs=4, n_rounds=1, random_state=0).fit(X, y, graph=A)
-    with pytest.raises(InputError, match="update needs views that are quadratic"):
-        model.update({3: 1})
