@@ -11,12 +11,12 @@ import numpy as np
 from altopt.arrays import Array
 from altopt.errors import InputError
 
-MOST_VISITED = 100_000  # nodes looked at for the strongest path
+MAX_VISITED = 100_000  # nodes looked at for the strongest path
 
 
 @dataclass(frozen=True)
 class Parts:
-    """F_i = sum over nodes of weight * (features + label_weight * one-hot of code) + what the start left + tail."""
+    """F_i = sum over nodes of weight * (features + label_weight * one-hot of code) + share of the start + tail."""
 
     nodes: Array  # positions
     weights: Array  # p: how much a unit of evidence at each node counts
@@ -55,10 +55,39 @@ class Contrast:
 class Explanation:
     """The ledger of one node's prediction; amounts in the predicted class's column of F, largest first.
 
-    They sum to `total`, which is `scores_` there. An entry with node None is the tail: evidence further away than the
-    ledger was followed, what the solver's tolerance left, and for a model that takes a fixed number of steps what
-    these kept of the F they began with (`from_start` says whose). Exact for the encoder output that was used, and for
-    F before the softmax.
+    F_i = sum_j G_ij (lambda1 P_j + lambda2 M_jj Y_j) with G = H^-1: the amounts sum to `total`, which is `scores_`
+    there. An entry with node None is the tail: evidence further away than the ledger was followed, what the solver's
+    tolerance left, and for a solver that does not converge what its steps kept of the F they started from
+    (`from_start` says whose). Exact for the encoder output that was used, and for F before the softmax.
+
+    Attributes
+    ----------
+    node, prediction : the node's id and its label
+    total : float
+        The score of the predicted class.
+    evidence : ndarray (n_classes,)
+        The node's row of `scores_`.
+    from_labels : list of (node, class, amount)
+    from_features : list of (node, amount)
+    from_start : list of (node, amount)
+    label_evidence, feature_evidence, tail : ndarray (n_classes,)
+        Their sums for every class; together they are `evidence`.
+    error_bound : float or None
+        Bound on the error of the listed weights.
+    path : (list of nodes, float or None)
+        The single path that carried most of another node's evidence, and how much.
+
+    Examples
+    --------
+    >>> from altopt import AltOpt
+    >>> X = np.array([[0.0], [0.1], [1.0], [1.1]])
+    >>> model = AltOpt(random_state=0).fit(X, ["a", None, "b", None], graph=[(0, 1), (2, 3)])
+    >>> why = model.explain(1)
+    >>> why.prediction, [(node, label) for node, label, amount in why.from_labels]
+    ('a', [(0, 'a')])
+    >>> amounts = [amount for _, _, amount in why.from_labels] + [amount for _, amount in why.from_features]
+    >>> bool(np.isclose(sum(amounts), why.total))
+    True
     """
 
     place: int = field(repr=False)
@@ -135,16 +164,16 @@ class Explanation:
 
     def against(self, other: Any) -> Contrast:
         """Why the prediction and not `other`."""
-        found = np.flatnonzero(self.classes == other)
-        if not len(found):
+        code = np.flatnonzero(self.classes == other)
+        if not len(code):
             listed = ", ".join(repr(c) for c in self.classes.tolist()[:10])
             raise InputError(f"{other!r} is not among the classes. Name one of {listed}.")
-        if found[0] == self.code:
+        if code[0] == self.code:
             raise InputError(f"{other!r} is the prediction itself. Name another class to set against it.")
-        signs = np.eye(len(self.classes))[self.code] - np.eye(len(self.classes))[found[0]]
+        signs = np.eye(len(self.classes))[self.code] - np.eye(len(self.classes))[code[0]]
         margin = float(self.evidence @ signs)
         return Contrast(
-            self.prediction, self.classes[found[0]], margin, self._labels(signs), self._features(signs)
+            self.prediction, self.classes[code[0]], margin, self._labels(signs), self._features(signs)
         )
 
     def _labels(self, signs: Array) -> list[tuple[Any, Any, float]]:
@@ -159,11 +188,11 @@ class Explanation:
 
     def _features(self, signs: Array) -> list[tuple[Any, float]]:
         amounts = self.parts.weights * (self.parts.features @ signs)
-        found: list[tuple[Any, float]] = [
+        listed: list[tuple[Any, float]] = [
             (self.name(int(self.parts.nodes[k])), float(amounts[k])) for k in order(amounts) if amounts[k]
         ]
         tail = float(self.tail @ signs)
-        return [*found, (None, tail)] if tail else found
+        return [*listed, (None, tail)] if tail else listed
 
     @cached_property
     def path(self) -> tuple[list[Any], float | None]:
@@ -173,25 +202,25 @@ class Explanation:
         is that product times the evidence at j; None where G is no such sum (a fixed number of steps, the squared
         Laplacian), and the path is then the one of strongest ties. ([], 0) where nothing came from elsewhere.
         """
-        gives = dict(zip(self.parts.nodes.tolist(), self._own_evidence()))
-        most = max((abs(value) for node, value in gives.items() if node != self.place), default=0.0)
+        evidence_of = dict(zip(self.parts.nodes.tolist(), self._own_evidence()))
+        largest = max((abs(value) for node, value in evidence_of.items() if node != self.place), default=0.0)
         best, best_end, parent = 0.0, None, {self.place: self.place}
         done: set[int] = set()
         heap = [(-(self.own_share or 1.0), self.place, self.place)]
-        while heap and len(done) < MOST_VISITED:
+        while heap and len(done) < MAX_VISITED:
             weight, node, came_from = heapq.heappop(heap)
-            if -weight * most <= abs(best):
+            if -weight * largest <= abs(best):
                 break
             if node in done:
                 continue
             done.add(node)
             parent[node] = came_from
-            amount = -weight * gives.get(node, 0.0)
+            amount = -weight * evidence_of.get(node, 0.0)
             if node != self.place and abs(amount) > abs(best):
                 best, best_end = amount, node
             columns, handed = self.neighbour_shares(node)
             for j, share in zip(columns.tolist(), handed.tolist()):
-                if j not in done and j in gives:
+                if j not in done and j in evidence_of:
                     heapq.heappush(heap, (weight * share, j, node))
         walk = []
         while best_end is not None:
