@@ -84,6 +84,7 @@ class Case:
     indices: Array
     X: Any
     y: Array
+    labelled: Array | None = None
 
     @property
     def nnz(self) -> int:
@@ -109,7 +110,9 @@ class Case:
 
     @cached_property
     def train(self) -> Array:
-        """The labelled nodes."""
+        """The labelled nodes: `labelled` where given, else as many as the size says."""
+        if self.labelled is not None:
+            return self.labelled
         if self.size.per_class is None:
             return fraction(self.y, 0.1, seed=SEED).train
         return per_class(self.y, self.size.per_class, n_validation=0, n_test=0, seed=SEED).train

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from statistics import median
 from typing import Any
 
@@ -33,8 +34,7 @@ PER_CLASS = {
 def case_of(size: str) -> Case:
     """The generated graph with as many labels as the graph it is named after has."""
     case = graphs.load(graphs.find(size))
-    vars(case)["train"] = fraction(case.y, case.size.train_share, seed=graphs.SEED).train
-    return case
+    return replace(case, labelled=fraction(case.y, case.size.train_share, seed=graphs.SEED).train)
 
 
 def import_all() -> None:

@@ -6,7 +6,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from altopt.arrays import inverse_sqrt
 from altopt.operator.kernels.dispatch import native_available
-from altopt.operator.kernels.push import LiveRows, NativePush, PythonPush
+from altopt.operator.kernels.push import LiveRows, NativePush, PythonPush, observed_pushes
+from altopt.operator.kernels.push import push as new_push
 from problems import toy
 
 needs_native = pytest.mark.skipif(not native_available(), reason="native kernels were not built")
@@ -111,3 +112,14 @@ def test_native_push_refuses_what_does_not_fit():
     push.add(np.array([99]), np.ones((1, 2)))
     with pytest.raises(ValueError, match="not in the graph"):
         push.run(rows, 1e-3)
+
+
+def test_observed_pushes_are_those_made_inside_the_block():
+    new_push(2)
+    with observed_pushes() as outer:
+        first = new_push(2)
+        with observed_pushes() as inner:
+            second = new_push(3)
+    new_push(2)
+    assert (outer, inner) == ([first, second], [second])
+    assert all(made.nbytes >= 0 for made in outer)

@@ -1,6 +1,8 @@
 """Local push: the residual of H F = rhs worked off node by node; the native one, and its slow twin in plain Python."""
 
 from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -55,6 +57,10 @@ class Push(Protocol):
     ||F_k - F*_k|| <= sqrt(d_k) max_j ||r_j|| / sqrt(d_j) / lambda1 on every row. Nodes without edges count as d = 1.
     """
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes that compiled code holds, which Python does not see."""
+
     def add(self, nodes: Array, rows: Array) -> None:
         """r += rows at nodes."""
 
@@ -73,9 +79,26 @@ class Push(Protocol):
         """r -= H steps, for steps that F took at nodes."""
 
 
+_observers: list[list[Push]] = []
+
+
+@contextmanager
+def observed_pushes() -> Iterator[list[Push]]:
+    """Collects every push made inside the block, so that a benchmark can add up the memory (`nbytes`) they take."""
+    made: list[Push] = []
+    _observers.append(made)
+    try:
+        yield made
+    finally:
+        _observers.pop()
+
+
 def push(width: int) -> Push:
     """An empty push on rows of `width` columns, by the kernel that serves."""
-    return NativePush(width) if native_available() else PythonPush(width)
+    made: Push = NativePush(width) if native_available() else PythonPush(width)
+    for observed in _observers:
+        observed.append(made)
+    return made
 
 
 def refilled(width: int, nodes: Array, residual: Array) -> Push:
@@ -94,7 +117,6 @@ class NativePush:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the compiled side's own memory."""
         return int(self._push.bytes())
 
     def __reduce__(self) -> Any:
@@ -143,6 +165,10 @@ class PythonPush:
         self.r: dict[int, Array] = {}
         self.moves: dict[int, Array] = {}
         self.carried: PythonPush | None = None
+
+    @property
+    def nbytes(self) -> int:
+        return 0
 
     def _touch(self, node: int) -> None:
         if node not in self.r:
