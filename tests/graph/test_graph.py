@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
@@ -98,7 +98,9 @@ def forms(n, edges, folder):
         yield Graph(M.astype(np.int8))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)  # a busy machine is no fault
 @given(problem=edge_lists())
 def test_every_form_gives_the_same_bits(problem, tmp_path_factory):
     for package in ("networkx", "pandas", "polars", "torch", "torch_geometric"):

@@ -8,7 +8,7 @@ import numpy as np
 from altopt.arrays import Array
 from altopt.errors import InputError
 from altopt.graph import Graph, tables
-from altopt.graph.readers import is_text
+from altopt.graph.ids import is_text
 
 Problem = tuple[Array, Array, Any, Array, Graph | None]
 

@@ -9,9 +9,9 @@ from scipy.sparse.csgraph import connected_components
 
 from altopt.arrays import Array, certainty
 from altopt.encoders import Learner
-from altopt.errors import InputError
 from altopt.fitted.system import LinearSystem
 from altopt.graph import Graph
+from altopt.graph.ids import unknown_node
 from altopt.graph.knn import Neighbours
 from altopt.graph.validation import UNKNOWN
 from altopt.inputs import Prepared
@@ -131,18 +131,11 @@ class FittedModel:
 
     def position(self, node: Any) -> int:
         """The row of a node."""
-        row = None
-        if self._system is not None:
-            row = self._system.position(node)
-        else:
-            try:
-                row = self.last_graph.position(node)
-            except InputError:
-                row = None
+        if self._system is None:
+            return self.last_graph.position(node)
+        row = self._system.position(node)
         if row is None:
-            raise InputError(
-                f"node {node!r} is not in the graph. Give the id of one of its {self.n_nodes:,} nodes."
-            )
+            raise unknown_node(node, self.n_nodes)
         return row
 
     # the linear system behind F

@@ -1,6 +1,5 @@
 """Nodes that were not part of the fit: their edges, the graph extended by them, and their F."""
 
-import copy
 from typing import Any
 
 import numpy as np
@@ -10,8 +9,8 @@ from altopt.arrays import Array
 from altopt.errors import InputError
 from altopt.fitted.model import FittedModel
 from altopt.graph import Graph, tables
+from altopt.graph.ids import comes_from
 from altopt.graph.knn import Neighbours
-from altopt.graph.readers import comes_from
 from altopt.graph.validation import UNKNOWN
 from altopt.inputs import ChangedNodes, NewNodes
 from altopt.operator import NormalizedAdjacency
@@ -29,7 +28,7 @@ def scores_of_new_nodes(model: FittedModel, X: Any, row_ids: Any, edges: Any) ->
 def by_solve(model: FittedModel, graph: Graph, X: Any, ends: tuple[Array, Array, Array]) -> Array:
     """F of the new nodes, from one solve over known and new nodes together."""
     n_new = X.shape[0]
-    grown_graph = grown(graph, n_new, ends)
+    grown_graph = graph.grown(n_new, *ends)
     A_tilde = model.normalized(grown_graph)
     new = new_nodes(grown_graph, A_tilde, X, model.restart, model.n_diffusion)
     P = np.concatenate([model.encoder_output, encoder_output_of(model, new)])
@@ -133,42 +132,6 @@ def name_positions(graph: Graph, names: dict[Any, int], ends: Array) -> Array:
     if known.any():
         out[known] = graph.positions(ends[known])
     return out
-
-
-def extend(graph: Graph, n_new: int, source: Array, target: Array, weight: Array) -> Any:
-    """The symmetric adjacency of known and new nodes; a repeated edge counts once, with its largest weight."""
-    n = graph.n_nodes + n_new
-    low, high = np.minimum(source, target), np.maximum(source, target)
-    upper = gathered(low, high, weight, n)
-    known = graph.adjacency.copy()
-    known.resize((n, n))
-    return sp.csr_array(known.maximum(upper + upper.T))
-
-
-def gathered(source: Array, target: Array, weight: Array, n: int) -> Any:
-    """Edges as an n x n matrix, without self-loops; a repeated edge counts once, with its largest weight."""
-    proper = (source != target) & (weight > 0)
-    source, target, weight = source[proper], target[proper], weight[proper]
-    order = np.lexsort((-weight, target, source))
-    source, target, weight = source[order], target[order], weight[order]
-    first = np.ones(len(source), dtype=bool)
-    first[1:] = (source[1:] != source[:-1]) | (target[1:] != target[:-1])
-    return sp.coo_array((weight[first], (source[first], target[first])), shape=(n, n)).tocsr()
-
-
-def grown(graph: Graph, n_new: int, ends: tuple[Array, Array, Array]) -> Graph:
-    """The graph of known and new nodes, in positions; edges lead from source to target where it has a direction."""
-    new = copy.copy(graph)
-    for stale in ("degrees", "components", "_rows"):
-        new.__dict__.pop(stale, None)
-    new.n_nodes, new.positional, new.ids = graph.n_nodes + n_new, True, np.arange(graph.n_nodes + n_new)
-    new.adjacency = extend(graph, n_new, *ends)
-    new.n_edges = new.adjacency.nnz // 2
-    if graph.directed_adjacency is not None:
-        known = graph.directed_adjacency.copy()
-        known.resize(new.adjacency.shape)
-        new.directed_adjacency = sp.csr_array(known.maximum(gathered(*ends, new.n_nodes)))
-    return new
 
 
 def new_nodes(

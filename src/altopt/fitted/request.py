@@ -11,8 +11,8 @@ from altopt.errors import InputError
 from altopt.fitted.explanation import plain
 from altopt.fitted.model import FittedModel
 from altopt.graph import tables
+from altopt.graph.ids import comes_from
 from altopt.graph.knn import Neighbours
-from altopt.graph.readers import comes_from
 from altopt.graph.validation import UNKNOWN, is_unknown
 
 Edges = dict[tuple[int, int], float | None]  # the lower position first; 0 removes, None is a weight not given

@@ -8,6 +8,7 @@ import scipy.sparse as sp
 
 from altopt.arrays import Array, inverse_sqrt
 from altopt.graph import Graph
+from altopt.graph.ids import find_position
 from altopt.graph.validation import UNKNOWN
 from altopt.operator import NormalizedAdjacency
 from altopt.operator.kernels.push import LiveRows, Push, Pushed, push
@@ -91,13 +92,7 @@ class LinearSystem:
 
     def position(self, node: Any) -> int | None:
         """The position of a user's id; None where there is no such node."""
-        if self.ids is None:
-            whole = isinstance(node, (int, np.integer)) and not isinstance(node, bool)
-            return int(node) if whole and 0 <= node < self.n_nodes else None
-        try:
-            return self.ids.get(node)
-        except TypeError:  # what cannot be hashed is not an id
-            return None
+        return find_position(node, self.n_nodes, self.ids)
 
     def column(self, node: int, tolerance: float) -> Pushed:
         """G e_i, pushed until |e_i - H p| <= tolerance sqrt(d) on every node: the moves are p."""

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from altopt.arrays import Array
 from altopt.errors import InputError
-from altopt.graph.readers import as_array, as_ids, comes_from, lookup, missing, unique_ids
+from altopt.graph.ids import as_array, as_ids, comes_from, describe_missing, lookup, unique_ids
 
 PathLike = str | os.PathLike[str]
 ID_COLUMNS = ("source", "target", "node")
@@ -132,10 +132,11 @@ def write_predictions(
 def match(ids: Any, wanted: Any, what: str) -> NDArray[np.int64]:
     """The position in `ids` of every wanted id; `what` names the file or argument they come from."""
     ids, wanted = as_ids(ids, "the known ids"), as_ids(wanted, what)
-    found = lookup(ids, wanted)
-    if len(found) and found.min() < 0:
-        raise InputError(f"{what} names {missing(ids, wanted, found, f'among the {len(ids):,} known nodes')}")
-    return found
+    rows = lookup(ids, wanted)
+    if len(rows) and rows.min() < 0:
+        absent = describe_missing(ids, wanted, rows, f"among the {len(ids):,} known nodes")
+        raise InputError(f"{what} names {absent}")
+    return rows
 
 
 def _column(table: Any, j: int) -> Array:

@@ -11,7 +11,7 @@ from sklearn.exceptions import DataConversionWarning
 from altopt.arrays import Array, row_blocks
 from altopt.errors import InputError
 from altopt.graph import Graph, tables
-from altopt.graph.readers import comes_from
+from altopt.graph.ids import comes_from
 
 UNKNOWN = -1
 

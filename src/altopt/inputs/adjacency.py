@@ -7,7 +7,6 @@ import numpy as np
 import scipy.sparse as sp
 
 from altopt.arrays import Array
-from altopt.errors import InputError
 from altopt.graph import Graph
 from altopt.inputs.directions import leading_directions
 from altopt.inputs.inputs import ChangedNodes, Inputs, InputSource, NewNodes, PreparedMatrix
@@ -87,7 +86,8 @@ class AdjacencyInputs(Inputs):
 
     def prepare(self, source: InputSource) -> PreparedAdjacency:
         graph = source.graph
-        R = unit_rows(sp.csr_array(adjacency_of(graph, self.direction), dtype=np.float32))
+        A = graph.adjacency_along(self.direction, f"direction={self.direction!r}")
+        R = unit_rows(sp.csr_array(A, dtype=np.float32))
         if self.n_components is None:
             return PreparedAdjacency(R, None, self.direction)
         rank = min(self.n_components, graph.n_nodes)
@@ -103,18 +103,6 @@ class AdjacencyInputs(Inputs):
     def width(self, n_nodes: int, n_features: int, n_edges: int) -> float:
         entries = 2 * n_edges * (2 if self.direction == "both" else 1)  # a column number and a value each
         return entries / n_nodes if self.n_components is None else min(self.n_components, n_nodes)
-
-
-def adjacency_of(graph: Graph, direction: Direction) -> Any:
-    """A_ij > 0 where an edge leads from i to j ("out"), from j to i ("in"), or either ("both")."""
-    if direction == "both":
-        return graph.adjacency
-    if graph.directed_adjacency is None:
-        raise InputError(
-            f"direction={direction!r} needs a directed graph, but this one carries no direction. "
-            "Make it with Graph(g, directed=True), on the command line with --directed."
-        )
-    return graph.directed_adjacency if direction == "out" else graph.directed_adjacency.T.tocsr()
 
 
 def start_from(graph: Graph, X: Any, width: int, seed: int) -> Array:

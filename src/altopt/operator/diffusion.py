@@ -123,10 +123,5 @@ def panels(n_columns: int) -> list[tuple[int, int]]:
 
 def neighbour_mean(graph: Graph, direction: Direction) -> Any:
     """D^-1 A of a directed graph: the mean over out-neighbours ("out") or in-neighbours ("in")."""
-    if graph.directed_adjacency is None:
-        raise InputError(
-            f"direction={direction!r} needs a directed graph, but this one carries no direction. "
-            "Make it with Graph(g, directed=True)."
-        )
-    A = graph.directed_adjacency if direction == "out" else graph.directed_adjacency.T
+    A = graph.adjacency_along(direction, f"direction={direction!r}")
     return row_stochastic(sp.csr_array(A))

@@ -7,7 +7,6 @@ import numpy as np
 import scipy.sparse as sp
 
 from altopt.arrays import Array, inverse_sqrt, row_sums
-from altopt.errors import InputError
 from altopt.graph import Graph
 from altopt.operator import NormalizedAdjacency
 from altopt.views.quadratic import QuadraticForm
@@ -107,12 +106,7 @@ class SharedNeighbours(ViewSettings):
     direction: Literal["out", "in", "both"] = "out"
 
     def view(self, graph: Graph, A_tilde: NormalizedAdjacency) -> SharedNeighboursView:
-        A = graph.adjacency if self.direction == "both" else graph.directed_adjacency
-        if A is None:
-            raise InputError(
-                f"SharedNeighbours({self.direction!r}) needs a directed graph, but this one carries no direction. "
-                "Make it with Graph(g, directed=True), on the command line with --directed; or use TwoHopView."
-            )
-        A = sp.csr_array(A if self.direction != "in" else A.T, dtype=np.float64)
+        A = graph.adjacency_along(self.direction, f"SharedNeighbours({self.direction!r})")
+        A = sp.csr_array(A, dtype=np.float64)
         out_scale, in_scale = (sp.diags_array(inverse_sqrt(row_sums(M))) for M in (A, sp.csr_array(A.T)))
         return SharedNeighboursView(sp.csr_array(out_scale @ A @ in_scale))

@@ -23,7 +23,7 @@ def predict(
     from altopt.arrays import certainty
     from altopt.errors import InputError
     from altopt.graph import tables
-    from altopt.graph.readers import is_text
+    from altopt.graph.ids import is_text
 
     if out.suffix.lower() not in (".parquet", ".csv"):
         raise InputError(f"--out {out} ends in neither .parquet nor .csv. Name the output with one of them.")
@@ -69,7 +69,7 @@ def read_new_edges(path: Path, text_ids: bool, ids: Any, fitted: Any, features: 
 
     from altopt.errors import InputError
     from altopt.graph import tables
-    from altopt.graph.readers import lookup
+    from altopt.graph.ids import lookup
 
     known = lookup(fitted.graph_.ids, ids)
     if known.max() >= 0:

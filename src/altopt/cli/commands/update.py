@@ -36,7 +36,7 @@ def update(
     from altopt import AltOpt
     from altopt.errors import InputError
     from altopt.graph import tables
-    from altopt.graph.readers import is_text
+    from altopt.graph.ids import is_text
 
     if labels is None and edges is None and features is None:
         raise InputError("nothing to take in: give --labels, --edges or --features.")
