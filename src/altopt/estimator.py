@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import _check_feature_names, check_is_fitted, validate_data
 
 from altopt.arrays import Array, working_dtype
+from altopt.defaults import DEFAULTS, Defaults, checked
 from altopt.encoders import Encoder, LinearEncoder, as_encoder
 from altopt.errors import InputError
 from altopt.fitted.attributes import FittedAttributes
@@ -25,14 +26,12 @@ from altopt.graph import Graph
 from altopt.graph.knn import Neighbours
 from altopt.graph.settings import check_settings, seed_of
 from altopt.graph.validation import UNKNOWN, read_validation, read_X, read_y, require_finite
-from altopt.inputs import EAGER, Inputs, as_inputs
+from altopt.inputs import Inputs, as_inputs
 from altopt.io import checkpoint as checkpoints
 from altopt.io import store
 from altopt.operator import NormalizedAdjacency
 from altopt.operator.feature_matrix import empty_rows, has_missing
 from altopt.selection.candidates import (
-    MOST,
-    USUAL_WEIGHT,
     Candidate,
     alternatives,
     default_inputs,
@@ -40,8 +39,8 @@ from altopt.selection.candidates import (
     without_graph,
 )
 from altopt.selection.compare import Choice
-from altopt.selection.evaluation import LARGE, Evaluator
-from altopt.selection.fit_data import FitData
+from altopt.selection.evaluation import Evaluator
+from altopt.selection.fit_data import FitData, eager_limit
 from altopt.selection.leave_one_out import NOT_HELD_BACK, LeaveOneOut
 from altopt.solvers import ChebyshevSteps, ConjugateGradient, JacobiSteps, Solver, as_solver
 from altopt.threads import threads_for
@@ -66,9 +65,6 @@ from altopt.training.pseudo_labels import (
     TopPerClass,
 )
 from altopt.views import FeatureView, GraphView, LabelView, ViewChoice, as_view_choice
-
-ROUGH, FINE = 1e-2, 1e-6  # relative errors of F in the rounds and at the end
-SETTLED = 0.001  # a default fit stops when at most this share of the nodes changed label in a round
 
 OnRound = Callable[[int, int, Round], None]
 
@@ -111,6 +107,7 @@ class AltOpt(FittedAttributes, ClassifierMixin, BaseEstimator):  # type: ignore[
     n_neighbors : of the graph that is built from X when none is given.
     classes : all classes, when some may have no labelled node.
     random_state : a seed; the same seed gives the same bits. None draws one, recorded as `seed_`.
+    defaults : other numbers of the recipe than altopt.defaults.DEFAULTS, made from it with dataclasses.replace.
 
     Examples
     --------
@@ -126,11 +123,11 @@ class AltOpt(FittedAttributes, ClassifierMixin, BaseEstimator):  # type: ignore[
         feature_weight: float | None = None,
         label_weight: float | None = None,
         restart: float | None = None,
-        n_diffusion: int = 10,
-        temperature: float = 0.2,
-        n_rounds: int | Literal["full"] = 5,
-        n_warmup: int = 40,
-        n_epochs: int = 40,
+        n_diffusion: int = DEFAULTS.n_diffusion,
+        temperature: float = DEFAULTS.temperature,
+        n_rounds: int | Literal["full"] = DEFAULTS.n_rounds,
+        n_warmup: int = DEFAULTS.n_warmup,
+        n_epochs: int = DEFAULTS.n_epochs,
         n_pseudo: int | None = None,
         min_confidence: float = 0.0,
         encoder: Any = None,
@@ -141,9 +138,10 @@ class AltOpt(FittedAttributes, ClassifierMixin, BaseEstimator):  # type: ignore[
         label_view: Any = None,
         cross_fit: bool = True,
         self_loops: bool = False,
-        n_neighbors: int = 10,
+        n_neighbors: int = DEFAULTS.n_neighbors,
         classes: Any = None,
         random_state: Any = None,
+        defaults: Defaults | None = None,
     ) -> None:
         self.feature_weight = feature_weight
         self.label_weight = label_weight
@@ -166,6 +164,7 @@ class AltOpt(FittedAttributes, ClassifierMixin, BaseEstimator):  # type: ignore[
         self.n_neighbors = n_neighbors
         self.classes = classes
         self.random_state = random_state
+        self.defaults = defaults
 
     @classmethod
     def paper(
@@ -220,6 +219,7 @@ class AltOpt(FittedAttributes, ClassifierMixin, BaseEstimator):  # type: ignore[
             Go on from the checkpoint, with the same bits as an uninterrupted fit.
         """
         check_settings(self.get_params(deep=False))
+        defaults = checked(self.defaults)
         self._fitted = None
         _check_feature_names(self, X, reset=True)
         X, row_ids = read_X(X)
@@ -231,7 +231,6 @@ class AltOpt(FittedAttributes, ClassifierMixin, BaseEstimator):  # type: ignore[
         neighbours, graph = self._read_graph(graph, X, row_ids)
         validation = read_validation(validation, graph, labelled, classes)
         seed = seed_of(self.random_state)
-        large = n * len(classes) >= LARGE
         data = FitData(
             graph=graph,
             A_tilde=NormalizedAdjacency(graph.adjacency, self.self_loops),
@@ -239,10 +238,11 @@ class AltOpt(FittedAttributes, ClassifierMixin, BaseEstimator):  # type: ignore[
             codes=codes,
             n_classes=len(classes),
             dtype=working_dtype(n, len(classes)),
-            restart=default_restart(n_labels) if self.restart is None else self.restart,
+            restart=default_restart(n_labels, defaults) if self.restart is None else self.restart,
             n_diffusion=self.n_diffusion,
             seed=seed,
-            eager=MOST if self.cross_fit and not large else EAGER,  # read for every fold
+            eager=eager_limit(n, len(classes), self.cross_fit, defaults),
+            defaults=defaults,
         )
         usual = self.default_candidate(n, n_features, n_labels)
         solvers, rule = self._solvers(), self._pseudo_labels()
@@ -260,8 +260,8 @@ class AltOpt(FittedAttributes, ClassifierMixin, BaseEstimator):  # type: ignore[
             leave_one_out: LeaveOneOut | str = NOT_HELD_BACK
             tempered, graph_help = None, None
             if evaluator is not None:
-                leave_one_out, tempered = evaluator.leave_one_out(candidate, F, graph.ids, classes)
-                graph_help = evaluator.graph_help(classes, F)
+                leave_one_out, tempered = evaluator.leave_one_out(choice, F, graph.ids, classes)
+                graph_help = evaluator.graph_help(choice, F, classes)
         readout: ReadoutRule = rule if tempered is None else tempered
         reading = readout.read(F)
         featureless = np.flatnonzero(empty_rows(X))
@@ -313,11 +313,12 @@ class AltOpt(FittedAttributes, ClassifierMixin, BaseEstimator):  # type: ignore[
         """The candidate to fit, among those that differ where nothing was given."""
         if evaluator is None:
             return Choice(usual, [], "cross_fit is off.")
+        defaults = checked(self.defaults)
         free = self.encoder is None and self.inputs is None
-        alone = without_graph(usual) if free and self.graph_view is None else None
-        others = alternatives(usual, graph, len(evaluator.nodes)) if free else []
-        weigh = self.feature_weight is None and self.label_weight is None
-        return evaluator.choose(usual, others, alone, weigh)
+        alone = without_graph(usual, defaults) if free and self.graph_view is None else None
+        others = alternatives(usual, graph, len(evaluator.nodes), defaults) if free else []
+        tune_weights = self.feature_weight is None and self.label_weight is None
+        return evaluator.choose(usual, others, alone, tune_weights)
 
     def _alternate(
         self,
@@ -443,7 +444,7 @@ class AltOpt(FittedAttributes, ClassifierMixin, BaseEstimator):  # type: ignore[
 
         The gain is the number of wrong labels that a node's label is expected to correct, given those before it;
         picks are spread over the graph. `among` names the nodes that can be asked for; None: any. Both candidates and
-        the nodes they are evaluatord by are seeded samples on large graphs.
+        the nodes they are evaluated by are seeded samples on large graphs.
         """
         return suggest(self.fitted_, n, among)
 
@@ -474,12 +475,17 @@ class AltOpt(FittedAttributes, ClassifierMixin, BaseEstimator):  # type: ignore[
 
     def default_candidate(self, n_nodes: int, n_features: int, n_labels: int | None = None) -> Candidate:
         """The parts as given, and where nothing is given, those that serve best without evidence."""
+        defaults = checked(self.defaults)
+        if self.inputs is None:
+            inputs = default_inputs(n_nodes, n_features, n_labels, defaults)
+        else:
+            inputs = as_inputs(self.inputs)
         return Candidate(
             "usual",
-            default_inputs(n_nodes, n_features, n_labels) if self.inputs is None else as_inputs(self.inputs),
+            inputs,
             self._encoder(),
-            USUAL_WEIGHT if self.feature_weight is None else self.feature_weight,
-            USUAL_WEIGHT if self.label_weight is None else self.label_weight,
+            defaults.view_weight if self.feature_weight is None else self.feature_weight,
+            defaults.view_weight if self.label_weight is None else self.label_weight,
             *self._views(),
         )
 
@@ -496,15 +502,16 @@ class AltOpt(FittedAttributes, ClassifierMixin, BaseEstimator):  # type: ignore[
         if self.solver is not None:
             solver = as_solver(self.solver)
             return Solvers(solver, solver)
-        views = self._views()
+        views, defaults = self._views(), checked(self.defaults)
         if not all(view.quadratic for view in views):
-            return Solvers(JacobiSteps(n_steps=20), JacobiSteps(n_steps=200))
+            return Solvers(JacobiSteps(defaults.jacobi_rounds), JacobiSteps(defaults.jacobi_last))
+        rough, fine = defaults.rtol_rounds, defaults.rtol_last
         if self.feature_weight != 0 and views[0].squared:
-            return Solvers(ChebyshevSteps(rtol=ROUGH), ChebyshevSteps(rtol=FINE))
-        return Solvers(ConjugateGradient(rtol=ROUGH), ConjugateGradient(rtol=FINE))
+            return Solvers(ChebyshevSteps(rtol=rough), ChebyshevSteps(rtol=fine))
+        return Solvers(ConjugateGradient(rtol=rough), ConjugateGradient(rtol=fine))
 
     def _schedule(self, candidate: Candidate, seed: int) -> Schedule:
-        stop_below = SETTLED if self.n_pseudo is None else None
+        stop_below = checked(self.defaults).stop_when_changed_below if self.n_pseudo is None else None
         if self.n_rounds == "full":
             return Schedule(self.n_warmup, self.n_epochs, 1, seed, stop_below)
         return Schedule(self.n_warmup, candidate.rounds(self.n_rounds), self.n_epochs, seed, stop_below)
@@ -515,10 +522,17 @@ class AltOpt(FittedAttributes, ClassifierMixin, BaseEstimator):  # type: ignore[
         if self._views()[0].needs_confidence:
             rule = ConfidenceThreshold(self.min_confidence)
         elif self.n_pseudo is None:
-            rule = ClassBalanced(self.temperature, self.min_confidence)
+            defaults = checked(self.defaults)
+            rule = ClassBalanced(
+                self.temperature,
+                self.min_confidence,
+                times_labelled=defaults.pseudo_times_labelled,
+                limit=defaults.pseudo_limit,
+                defaults=defaults,
+            )
             if Y is not None:
                 label_shares = Y.mean(axis=0)
-                trust = prior_trust(len(Y), len(label_shares))
+                trust = prior_trust(len(Y), len(label_shares), defaults)
                 rule = replace(rule, trust=trust, label_shares=tuple(label_shares.tolist()))
         else:
             rule = TopPerClass(self.n_pseudo, self.temperature, self.min_confidence)

@@ -4,15 +4,17 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from altopt.arrays import certainty
-from altopt.selection.calibration import USUAL, TemperedShares, calibration_error, match_confidence
+from altopt import InputError
+from altopt.arrays import certainty, softmax
+from altopt.defaults import DEFAULTS
+from altopt.selection.calibration import TemperedShares, calibration_error, fit_temperature, match_confidence
 
 
 def test_matched_confidence_is_the_accuracy_given_enough_labels():
     F = np.random.default_rng(0).dirichlet(np.ones(4), 500)
     T = match_confidence(F, 0.7, 1e6)
     assert TemperedShares(T).soften(F).max(axis=1).mean() == pytest.approx(0.7, abs=0.01)
-    assert match_confidence(F, 0.7, 1e-6) == pytest.approx(USUAL, rel=0.02)
+    assert match_confidence(F, 0.7, 1e-6) == pytest.approx(DEFAULTS.power_temperature, rel=0.02)
 
 
 @pytest.mark.parametrize("T", [0.1, 1.0, 1.5, 10.0])
@@ -31,13 +33,28 @@ def test_a_tempered_reading_is_a_power_of_shares_and_keeps_their_order(T):
     assert np.array_equal(reading.label[2:], F[2:].argmax(axis=1))
 
 
-def test_reading_in_blocks_is_reading_at_once(monkeypatch):
+def test_reading_in_blocks_is_reading_at_once():
     F = np.random.default_rng(2).dirichlet(np.ones(3), 100)
     whole = TemperedShares(1.5).read(F)
-    monkeypatch.setattr("altopt.selection.calibration.NUMBERS", 21)
-    blocks = TemperedShares(1.5).read(F)
+    blocks = TemperedShares(1.5, block_size=21).read(F)
     assert np.array_equal(whole.w, blocks.w)
     assert np.array_equal(whole.label, blocks.label)
+
+
+@pytest.mark.parametrize("temperature", [0.0, -1.0, float("nan")])
+def test_a_temperature_is_above_zero(temperature):
+    with pytest.raises(InputError, match="temperature must be above 0"):
+        TemperedShares(temperature)
+
+
+def test_a_fitted_temperature_finds_the_true_one_and_keeps_to_the_prior_without_labels():
+    rng = np.random.default_rng(0)
+    S = rng.dirichlet(np.ones(3), 4000)
+    codes = np.array([rng.choice(3, p=row) for row in softmax(S, 0.5)])
+    found = fit_temperature(lambda T: softmax(S, T), codes, np.ones(4000))
+    assert found == pytest.approx(0.5, rel=0.15)
+    few = fit_temperature(lambda T: softmax(S[:1], T), codes[:1], np.ones(1))
+    assert few == pytest.approx(DEFAULTS.softmax_temperature, rel=0.15)
 
 
 def test_calibration_error_tells_sure_from_right():

@@ -1,6 +1,6 @@
 """Labels held back: exact for F, honest for the encoder, and what follows from it."""
 
-from functools import partial
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,13 +8,13 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from altopt import AltOpt, InputError
 from altopt.datasets import communities
+from altopt.defaults import DEFAULTS
 from altopt.encoders import LinearEncoder
 from altopt.graph import Graph
 from altopt.inputs import ReducedInputs
 from altopt.operator import NormalizedAdjacency
-from altopt.selection import cross_fit
 from altopt.selection.candidates import Candidate, alternatives, default_inputs, reweighted
-from altopt.selection.cross_fit import scores_with_all_labels as own_label
+from altopt.selection.cross_fit import CrossFitter, assemble_folds, stratified_folds
 from altopt.selection.evaluation import Evaluator
 from altopt.selection.fit_data import FitData
 from altopt.selection.leave_one_out import (
@@ -31,6 +31,8 @@ from altopt.training.pseudo_labels import ClassBalanced
 from altopt.views import GraphView, NoGraphView, SquaredLaplacianView
 
 N, CLASSES = 240, 3
+EXACT = Solvers(Direct(), Direct())
+SCHEDULE = Schedule(20, 2, 20, 0)
 
 
 @pytest.fixture(scope="module")
@@ -42,126 +44,139 @@ def data():
     return made, y
 
 
-def material_of(data, y=None):
+def fit_data(data, y=None, defaults=DEFAULTS):
     made, given = data
     y = given if y is None else y
     graph = made.graph if isinstance(made.graph, Graph) else Graph(made.graph)
     return FitData(
-        graph, NormalizedAdjacency(graph.adjacency), made.X, y, CLASSES, np.dtype(float), 0.1, 10, 0
+        graph=graph,
+        A_tilde=NormalizedAdjacency(graph.adjacency),
+        X=made.X,
+        codes=y,
+        n_classes=CLASSES,
+        dtype=np.dtype(float),
+        restart=0.1,
+        n_diffusion=10,
+        seed=0,
+        defaults=defaults,
     )
 
 
-def plan_of(view=GraphView, lambda1=0.7, lambda2=1.5):
+def candidate_of(view=GraphView, lambda1=0.7, lambda2=1.5):
     return Candidate("usual", ReducedInputs(16), LinearEncoder(), lambda1, lambda2, graph_view=view)
+
+
+def fitter_of(data, fold=None, solvers=EXACT):
+    fold = stratified_folds(data.codes, 0, n_folds=5) if fold is None else fold
+    return CrossFitter(data, np.flatnonzero(data.labelled), fold, solvers, ClassBalanced(), SCHEDULE)
 
 
 @pytest.mark.parametrize("view", [GraphView, SquaredLaplacianView, NoGraphView])
 def test_a_label_taken_out_is_a_solve_without_it(data, view):
-    material, plan = material_of(data), plan_of(view)
-    nodes = np.flatnonzero(material.labelled)
+    data, candidate = fit_data(data), candidate_of(view)
+    fitter = fitter_of(data)
+    nodes = fitter.nodes
     P = np.random.default_rng(0).dirichlet(np.ones(CLASSES), N)
-    F = Direct().solve(material.problem(plan).objective(P, np.ones(N)), P).F
-    g = cross_fit.inverse_diagonal(material, plan, nodes, np.ones(len(nodes), dtype=bool))
-    found = without_own_label(F[nodes], material.Y(nodes), g, plan.label_weight)
+    F = Direct().solve(data.problem(candidate).objective(P, np.ones(N)), P).F
+    g = fitter.inverse_diagonal(candidate, np.ones(len(nodes), dtype=bool))
+    without = without_own_label(F[nodes], data.Y(nodes), g, candidate.label_weight)
     for row, node in enumerate(nodes):
-        others = material.labelled.copy()
+        others = data.labelled.copy()
         others[node] = False
-        refit = Direct().solve(material.problem(plan, others).objective(P, np.ones(N)), P).F
-        assert_allclose(found[row], refit[node], atol=1e-6)
+        refit = Direct().solve(data.problem(candidate, others).objective(P, np.ones(N)), P).F
+        assert_allclose(without[row], refit[node], atol=1e-6)
 
 
-def test_first_terms_come_near_the_own_influence(data):
-    material, plan = material_of(data), plan_of(lambda1=2.0, lambda2=2.0)
-    nodes = np.flatnonzero(material.labelled)
+def test_the_neumann_series_comes_near_the_inverse_diagonal(data):
+    data, candidate = fit_data(data), candidate_of(lambda1=2.0, lambda2=2.0)
+    fitter = fitter_of(data)
+    nodes = fitter.nodes
     every = np.ones(len(nodes), dtype=bool)
-    exact = cross_fit.inverse_diagonal(material, plan, nodes, every)
-    near = neumann_diagonal(material.problem(plan).objective(np.zeros((N, CLASSES)), None), nodes, N)
-    assert_allclose(near, exact, rtol=0.03)
-    assert np.all(near <= exact + 1e-12)  # walks that are left out only add
-    some = every.copy()
-    some[::3] = False
-    mixed = cross_fit.inverse_diagonal(material, plan, nodes, some)
-    assert_allclose(mixed[some], exact[some])
-    assert_array_equal(mixed[~some], near[~some])
+    exact = fitter.inverse_diagonal(candidate, every)
+    objective = data.problem(candidate).objective(np.zeros((N, CLASSES)), None)
+    approximate = neumann_diagonal(objective, nodes, N)
+    assert_allclose(approximate, exact, rtol=0.03)
+    assert np.all(approximate <= exact + 1e-12)  # walks that are left out only add
+    sample = every.copy()
+    sample[::3] = False
+    mixed = fitter.inverse_diagonal(candidate, sample)
+    assert_allclose(mixed[sample], exact[sample])
+    assert_array_equal(mixed[~sample], approximate[~sample])
 
 
-def test_what_is_said_of_a_node_does_not_depend_on_its_label(data, monkeypatch):
+def test_what_is_said_of_a_node_does_not_depend_on_its_label(data):
     _, y = data
     fold = np.where(y >= 0, np.arange(N) % 4, -1)
-    monkeypatch.setattr(cross_fit, "stratified_folds", lambda codes, seed, n_folds: fold)
     node = np.flatnonzero(y >= 0)[5]
     other = y.copy()
     other[node] = (y[node] + 1) % CLASSES
-    solvers, rule = Solvers(ChebyshevSteps(rtol=1e-8), ChebyshevSteps(rtol=1e-10)), ClassBalanced()
-    found = []
+    solvers = Solvers(ChebyshevSteps(rtol=1e-8), ChebyshevSteps(rtol=1e-10))
+    scores = []
     for given in (y, other):
-        material, plan = material_of(data, given), plan_of()
-        nodes = np.flatnonzero(material.labelled)
-        g = cross_fit.inverse_diagonal(material, plan, nodes, np.ones(len(nodes), dtype=bool))
-        folds = list(cross_fit.cross_fit(material, plan, nodes, solvers, rule, Schedule(20, 2, 20, 0)))
-        by_fold = cross_fit.assemble_folds(folds, lambda fold: fold.F)
-        own = cross_fit.assemble_folds(
-            folds, partial(own_label, material, plan, judged=nodes, solvers=solvers)
-        )
-        by_one = without_own_label(own, material.Y(nodes), g, plan.label_weight)
-        found.append((by_fold[nodes == node], by_one[nodes == node]))
-    assert_allclose(found[0][0], found[1][0], atol=1e-10)
-    assert_allclose(found[0][1], found[1][1], atol=1e-8)
+        of_fit, candidate = fit_data(data, given), candidate_of()
+        fitter = fitter_of(of_fit, fold, solvers)
+        nodes = fitter.nodes
+        folds = list(fitter.folds(candidate))
+        by_fold = assemble_folds(folds, [fold.F for fold in folds])
+        rows = [fitter.scores_with_all_labels(candidate, fold) for fold in folds]
+        g = fitter.inverse_diagonal(candidate, np.ones(len(nodes), dtype=bool))
+        own = without_own_label(assemble_folds(folds, rows), of_fit.Y(nodes), g, candidate.label_weight)
+        scores.append((by_fold[nodes == node], own[nodes == node]))
+    assert_allclose(scores[0][0], scores[1][0], atol=1e-10)
+    assert_allclose(scores[0][1], scores[1][1], atol=1e-8)
 
 
-def test_other_weights_are_judged_with_the_same_P(data):
-    material, plan = material_of(data), plan_of()
-    nodes = np.flatnonzero(material.labelled)
-    exact = Solvers(Direct(), Direct())
-    fold = next(cross_fit.cross_fit(material, plan, nodes, exact, ClassBalanced(), Schedule(20, 2, 20, 0)))
-    again = cross_fit.resolve_with_weights(material, plan, fold, nodes, exact)
+def test_other_weights_are_evaluated_with_the_same_P(data):
+    data, candidate = fit_data(data), candidate_of()
+    fitter = fitter_of(data)
+    fold = next(fitter.folds(candidate))
+    again = fitter.resolve_with_weights(candidate, fold)
     assert_allclose(again.F, fold.F, atol=1e-8)
-    for other in reweighted(plan):
-        L = np.eye(N) - material.A_tilde.as_dense()
-        H = other.feature_weight * np.eye(N) + L + other.label_weight * np.diag(fold.shown.astype(float))
-        right = other.feature_weight * fold.P
-        right[fold.shown] += other.label_weight * material.Y(fold.shown)
-        found = cross_fit.resolve_with_weights(material, other, fold, nodes, exact)
-        assert_allclose(found.F, np.linalg.solve(H, right)[nodes[fold.here]], atol=1e-8)
-        assert found.P is fold.P
+    for other in reweighted(candidate):
+        L = np.eye(N) - data.A_tilde.as_dense()
+        H = other.feature_weight * np.eye(N) + L + other.label_weight * np.diag(fold.training.astype(float))
+        rhs = other.feature_weight * fold.P
+        rhs[fold.training] += other.label_weight * data.Y(fold.training)
+        resolved = fitter.resolve_with_weights(other, fold)
+        assert_allclose(resolved.F, np.linalg.solve(H, rhs)[fitter.nodes[fold.held_out]], atol=1e-8)
+        assert resolved.P is fold.P
 
 
-def test_the_weights_chosen_are_the_weights_fitted(data, monkeypatch):
+def test_the_weights_chosen_are_the_weights_fitted(data):
     made, y = data
     named = AltOpt(feature_weight=2.0, random_state=0).fit(made.X, y, graph=made.graph)
     assert not any("smoother" in entry["plan"] for entry in named.choice_["considered"])
-    monkeypatch.setattr("altopt.selection.compare.VERY_CLEAR", 0.0)  # whoever is ahead
-    monkeypatch.setattr("altopt.selection.compare.MATTERS", 0.0)
-    model = AltOpt(random_state=0).fit(made.X, y, graph=made.graph)
-    ahead = min(model.choice_["considered"], key=lambda entry: entry["error"])
-    assert model.choice_["plan"] == model.plan_.name == ahead["plan"]
-    assert model.plan_.weighs, "no plan with other weights is ahead on this graph: choose another seed"
-    assert (model.plan_.feature_weight, model.plan_.label_weight) != (2.0, 2.0)
-    A_tilde = NormalizedAdjacency(model.graph_.adjacency).as_dense()
+    lenient = replace(DEFAULTS, min_z_few=0.0, min_gain=0.0, alone_min_z=0.0)  # the lowest error wins
+    model = AltOpt(random_state=0, defaults=lenient).fit(made.X, y, graph=made.graph)
+    best = min(model.choice_["considered"], key=lambda entry: entry["error"])
+    assert model.choice_["plan"] == model.plan_.name == best["plan"]
     lambda1, lambda2 = model.plan_.feature_weight, model.plan_.label_weight
+    assert (lambda1, lambda2) != (2.0, 2.0), "no other weights are best on this graph: choose another seed"
+    A_tilde = NormalizedAdjacency(model.graph_.adjacency).as_dense()
     H = (1 + lambda1) * np.eye(N) - A_tilde + lambda2 * np.diag(model.labelled_.astype(float))
-    right = lambda1 * model.encoder_output_
-    right[model.labelled_] += lambda2 * model.Y_
-    assert_allclose(model.scores_, np.linalg.solve(H, right), atol=1e-4)
+    rhs = lambda1 * model.encoder_output_
+    rhs[model.labelled_] += lambda2 * model.Y_
+    assert_allclose(model.scores_, np.linalg.solve(H, rhs), atol=1e-4)
     assert np.isfinite(model.leave_one_out_.accuracy)
 
 
 def test_folds_share_out_every_class(data):
     _, y = data
-    fold = cross_fit.stratified_folds(y, seed=0)
+    fold = stratified_folds(y, seed=0, n_folds=5)
     assert_array_equal(fold >= 0, y >= 0)
     for k in range(CLASSES):
         counts = np.bincount(fold[y == k], minlength=5)
         assert counts.max() - counts.min() <= 1
-    assert_array_equal(fold, cross_fit.stratified_folds(y, seed=0))
+    assert_array_equal(fold, stratified_folds(y, seed=0, n_folds=5))
 
 
 def test_a_sample_is_seeded_and_of_the_size_promised():
-    assert exact_sample(np.arange(500), 1000, 0).all()
-    mask = exact_sample(np.arange(5000), 10_000, 0)
+    assert exact_sample(500, 1000, 0).all()
+    mask = exact_sample(5000, 10_000, 0)
     assert mask.sum() == 2000
-    assert_array_equal(mask, exact_sample(np.arange(5000), 10_000, 0))
-    assert exact_sample(np.arange(5000), 2_000_000, 0).sum() == 200
+    assert_array_equal(mask, exact_sample(5000, 10_000, 0))
+    assert exact_sample(5000, 2_000_000, 0).sum() == 200
+    assert exact_sample(5000, 10_000, 0, replace(DEFAULTS, exact_labels=300)).sum() == 300
 
 
 def test_classes_count_by_their_sizes():
@@ -182,12 +197,15 @@ def test_intervals_hold_the_truth_about_as_often_as_they_say():
     assert 0.92 <= hits / 400 <= 0.98
 
 
-@pytest.mark.parametrize(("n_labels", "there"), [(150, False), (300, True), (20_000, False)])
-def test_a_forest_needs_labels_and_a_lead_of_ties(data, n_labels, there):
-    found = {plan.name: plan for plan in alternatives(plan_of(), data[0].graph, n_labels)}
-    assert ("forest" in found) == there
-    if there:
-        assert set(found["forest"].follows) == {"ties", "ties and surroundings"}
+@pytest.mark.parametrize(("n_labels", "offered"), [(150, False), (300, True), (20_000, False)])
+def test_a_forest_needs_labels_and_a_lead_of_ties(data, n_labels, offered):
+    candidates = {other.name: other for other in alternatives(candidate_of(), data[0].graph, n_labels)}
+    assert ("forest" in candidates) == offered
+    if offered:
+        assert candidates["forest"].only_after == (
+            candidates["ties"],
+            candidates["ties and surroundings"],
+        )
 
 
 # as users meet it
@@ -196,16 +214,28 @@ def test_a_forest_needs_labels_and_a_lead_of_ties(data, n_labels, there):
 def test_leave_one_out_of_a_fit(data):
     made, y = data
     model = AltOpt(random_state=0).fit(made.X, y, graph=made.graph)
-    found = model.leave_one_out_
-    assert_array_equal(np.sort(found.nodes), np.flatnonzero(y >= 0))
-    assert_array_equal(found.given, y[found.nodes])
-    assert_array_equal(found.predictions == found.given, found.margin > 0)
-    assert found.interval[0] <= found.accuracy <= found.interval[1]
+    result = model.leave_one_out_
+    assert_array_equal(np.sort(result.nodes), np.flatnonzero(y >= 0))
+    assert_array_equal(result.given, y[result.nodes])
+    assert_array_equal(result.predictions == result.given, result.margin > 0)
+    assert result.interval[0] <= result.accuracy <= result.interval[1]
     truth = np.mean(model.transduction_[y < 0] == made.y[y < 0])
-    assert found.interval[0] - 0.05 <= truth <= found.interval[1] + 0.05
-    assert model.choice_["plan"] in {entry["plan"] for entry in model.choice_["considered"]}
+    assert result.interval[0] - 0.05 <= truth <= result.interval[1] + 0.05
     assert model.graph_help_.gain > 0
     assert set(model.graph_help_.per_class) == set(range(CLASSES))
+
+
+def test_leave_one_out_of_a_fit_is_that_of_the_plan_it_chose(data):
+    """Recomputed by an Evaluator of its own, for the plan of the model and for another."""
+    made, y = data
+    model = AltOpt(random_state=0).fit(made.X, y, graph=made.graph)
+    of_fit = replace(fit_data(data), restart=model.restart_)
+    rule, schedule = ClassBalanced(), Schedule(40, 5, 40, 0, 0.001)
+    solvers = Solvers(ChebyshevSteps(rtol=1e-2), ChebyshevSteps(rtol=1e-6))
+    evaluator = Evaluator(of_fit, solvers, rule, schedule)
+    assert_allclose(evaluator.leave_one_out_scores(model.plan_), model.leave_one_out_.scores, atol=1e-6)
+    other = reweighted(model.plan_)[0]
+    assert np.abs(evaluator.leave_one_out_scores(other) - model.leave_one_out_.scores).max() > 1e-3
 
 
 def test_flipped_labels_come_first(data):
@@ -254,28 +284,43 @@ def test_a_fit_reads_as_many_directions_as_its_labels_can_tell_apart(data):
     assert model.plan_.inputs == default_inputs(*made.X.shape, int((few != -1).sum()))
 
 
-def test_what_is_kept_and_what_is_worked_out_at_once_say_the_same(data, monkeypatch):
+def test_folds_that_are_kept_and_folds_that_are_not_give_the_same(data):
     made, y = data
     settings = {"feature_weight": 2.0, "label_weight": 2.0, "random_state": 0}
     kept = AltOpt(**settings).fit(made.X, y, graph=made.graph)
-    monkeypatch.setattr("altopt.selection.evaluation.KEPT", 1)
-    at_once = AltOpt(**settings).fit(made.X, y, graph=made.graph)
+    not_kept = replace(DEFAULTS, keep_folds=1)
+    at_once = AltOpt(**settings, defaults=not_kept).fit(made.X, y, graph=made.graph)
     assert at_once.choice_ == kept.choice_
     assert_array_equal(at_once.leave_one_out_.scores, kept.leave_one_out_.scores)
-    left_open = AltOpt(random_state=0).fit(made.X, y, graph=made.graph)
+    left_open = AltOpt(random_state=0, defaults=not_kept).fit(made.X, y, graph=made.graph)
     assert not any("smoother" in entry["plan"] for entry in left_open.choice_["considered"])
 
 
-def test_large_graphs_hold_labels_back_before_the_fit(data, monkeypatch):
+def test_large_graphs_are_cross_fitted_before_the_fit_on_two_folds(data):
+    """The scores are those of a cross-fit of two folds without rounds, made when the candidate is chosen."""
     made, y = data
-    whole = AltOpt(random_state=0, n_rounds=0).fit(made.X, y, graph=made.graph)
-    order = []
-    before, after = Evaluator.by_fold, AltOpt._alternate
-    monkeypatch.setattr("altopt.selection.evaluation.LARGE", 1)
-    monkeypatch.setattr("altopt.selection.evaluation.KEPT", 1)
-    monkeypatch.setattr(Evaluator, "by_fold", lambda self, plan: order.append("held") or before(self, plan))
-    monkeypatch.setattr(AltOpt, "_alternate", lambda self, *rest: order.append("fit") or after(self, *rest))
-    large = AltOpt(random_state=0, n_rounds=0).fit(made.X, y, graph=made.graph)
-    assert order[:2] == ["held", "fit"]
-    assert large.choice_["considered"] == []
-    assert abs(large.leave_one_out_.accuracy - whole.leave_one_out_.accuracy) < 0.1
+    small_limits = replace(DEFAULTS, large=1, keep_folds=1)
+    model = AltOpt(random_state=0, n_rounds=0, defaults=small_limits).fit(made.X, y, graph=made.graph)
+    assert model.choice_["considered"] == []
+    assert "not compared" in model.choice_["reason"]
+    assert model.graph_help_ is None
+
+    of_fit = replace(fit_data(data, defaults=small_limits), restart=model.restart_)
+    solvers = Solvers(ChebyshevSteps(rtol=1e-2), ChebyshevSteps(rtol=1e-6))
+    evaluator = Evaluator(of_fit, solvers, ClassBalanced(), Schedule(40, 5, 40, 0, 0.001))
+    assert set(evaluator.fitter.fold[y >= 0]) == {0, 1}
+    assert evaluator.fitter.schedule.n_rounds == 0
+    choice = evaluator.choose(model.plan_, [candidate_of()], None, tune_weights=True)
+    assert choice.plan is model.plan_
+    before = evaluator.cross_fit(model.plan_)  # made by choose
+    assert before.folds is None
+    assert evaluator.leave_one_out_scores(model.plan_) is before.leave_one_out
+    assert_allclose(before.leave_one_out, model.leave_one_out_.scores, atol=1e-6)
+
+
+def test_evaluation_fits_each_candidate_once(data):
+    of_fit, candidate = fit_data(data), candidate_of()
+    evaluator = Evaluator(of_fit, EXACT, ClassBalanced(), SCHEDULE)
+    assert evaluator.held_out_scores(candidate) is evaluator.held_out_scores(candidate)
+    namesake = replace(candidate, label_weight=9.0)
+    assert np.abs(evaluator.held_out_scores(namesake) - evaluator.held_out_scores(candidate)).max() > 1e-3

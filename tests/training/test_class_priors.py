@@ -1,16 +1,15 @@
-"""Sizes of classes that F itself tells, and pseudo labels that keep to them."""
+"""Class priors estimated from F, and pseudo labels that keep to them."""
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from altopt import AltOpt
+from altopt import AltOpt, InputError
 from altopt.arrays import shares, softmax
-from altopt.training import class_priors
+from altopt.defaults import DEFAULTS
 from altopt.training.class_priors import (
-    MOST,
-    N_UPDATES,
-    SURE,
     column_factors,
     em_priors,
     estimate_priors,
@@ -23,6 +22,7 @@ from altopt.training.class_priors import (
 from altopt.training.pseudo_labels import ClassBalanced
 
 T = 0.2
+WITHOUT_PRIORS = replace(DEFAULTS, prior_max_factor=1.0)
 ALIKE = {n: np.full(n, 1 / n) for n in (2, 3, 4)}
 
 
@@ -55,12 +55,12 @@ def test_labels_that_are_not_balanced_are_allowed_for():
 def test_updates_are_expectation_and_maximisation():
     told = told_by_sizes(np.array([0.5, 0.3, 0.2]), n=50)
     sizes = predicted_shares(told)
-    for _ in range(N_UPDATES):
+    for _ in range(7):
         total = np.zeros(3)
         for row in softmax(told, T):
             total += row * sizes / np.sum(row * sizes)
         sizes = (total / len(told) + 0.7 * predicted_shares(told)) / 1.7
-    assert_allclose(em_priors(told, T, 0.7, ALIKE[3]), sizes, atol=1e-6)
+    assert_allclose(em_priors(told, T, 0.7, ALIKE[3], n_steps=7), sizes, atol=1e-6)
 
 
 def test_held_back_entirely_the_sizes_are_those_of_the_largest_entries():
@@ -75,8 +75,8 @@ def test_factors_give_each_class_its_size(n_classes):
     sizes = rng.dirichlet(np.full(n_classes, 30.0))
     w = column_factors(told, sizes)
     assert np.abs(predicted_shares(told * w) - sizes).max() < 0.01
-    assert (w <= MOST * 1.001).all()
-    assert (w >= 1 / MOST / 1.001).all()
+    assert (w <= DEFAULTS.prior_max_factor * 1.001).all()
+    assert (w >= 1 / DEFAULTS.prior_max_factor / 1.001).all()
 
 
 def test_a_class_that_is_given_too_many_nodes_gets_a_smaller_factor():
@@ -102,12 +102,12 @@ def test_rows_that_know_nothing_do_not_count():
 def test_rows_are_sharpened_until_they_are_sure():
     told = told_by_sizes(np.array([0.5, 0.3, 0.2]))
     sure = softmax(told, T / 10).max(axis=1).mean()
-    assert sure > SURE
+    assert sure > DEFAULTS.prior_confidence
     assert sharpened_temperature(told, T / 10) == T / 10
     flat = shares(np.exp(told / 5))
-    assert softmax(flat, T).max(axis=1).mean() < SURE
+    assert softmax(flat, T).max(axis=1).mean() < DEFAULTS.prior_confidence
     sharper = softmax(flat, sharpened_temperature(flat, T)).max(axis=1).mean()
-    assert_allclose(sharper, SURE, atol=0.01)
+    assert_allclose(sharper, DEFAULTS.prior_confidence, atol=0.01)
 
 
 def test_few_labels_leave_the_sizes_as_they_are():
@@ -148,24 +148,21 @@ def skewed(seed):
     return X, np.concatenate(edges), y, known
 
 
-def test_small_classes_stop_growing_over_the_rounds(monkeypatch):
+def test_small_classes_stop_growing_over_the_rounds():
     """Nine of ten nodes are of one class, labels are balanced: with the sizes fewer are called by the small one."""
 
-    def share_and_accuracy(seed):
+    def share_and_accuracy(seed, defaults=None):
         X, edges, y, known = skewed(seed)
-        model = AltOpt(cross_fit=False, random_state=0).fit(X, known, graph=edges)
+        model = AltOpt(cross_fit=False, random_state=0, defaults=defaults).fit(X, known, graph=edges)
         return np.mean(model.transduction_ == 1), np.mean(model.transduction_ == y)
 
     with_sizes = np.mean([share_and_accuracy(seed) for seed in range(4)], axis=0)
-    monkeypatch.setattr(
-        "altopt.training.pseudo_labels.prior_factors", lambda F, sizes, trust: np.ones(F.shape[1])
-    )
-    without = np.mean([share_and_accuracy(seed) for seed in range(4)], axis=0)
+    without = np.mean([share_and_accuracy(seed, WITHOUT_PRIORS) for seed in range(4)], axis=0)
     assert abs(with_sizes[0] - 0.1) < abs(without[0] - 0.1)
     assert with_sizes[1] > without[1]
 
 
-def test_wrong_edges_do_not_make_large_classes_swallow_small_ones(monkeypatch):
+def test_wrong_edges_do_not_make_large_classes_swallow_small_ones():
     """Four of five edges lead anywhere: rounds that asked for the sizes anew would hand small classes over."""
     rng = np.random.default_rng(0)
     y = rng.choice(6, 1500, p=[0.3, 0.25, 0.15, 0.12, 0.1, 0.08])
@@ -176,14 +173,12 @@ def test_wrong_edges_do_not_make_large_classes_swallow_small_ones(monkeypatch):
     for k in range(6):
         known[rng.choice(np.flatnonzero(y == k), 20, replace=False)] = k
 
-    def accuracy():
-        return np.mean(AltOpt(cross_fit=False, random_state=0).fit(X, known, graph=edges).transduction_ == y)
+    def accuracy(defaults=None):
+        model = AltOpt(cross_fit=False, random_state=0, defaults=defaults)
+        return np.mean(model.fit(X, known, graph=edges).transduction_ == y)
 
     with_sizes = accuracy()
-    monkeypatch.setattr(
-        "altopt.training.pseudo_labels.prior_factors", lambda F, sizes, trust: np.ones(F.shape[1])
-    )
-    assert with_sizes > accuracy() - 0.02
+    assert with_sizes > accuracy(WITHOUT_PRIORS) - 0.02
     assert with_sizes > 0.9
 
 
@@ -195,20 +190,32 @@ def test_what_is_told_to_the_user_is_f_itself():
     assert_array_equal(model.label_distributions_.argmax(axis=1), model.scores_.argmax(axis=1))
 
 
-def test_sizes_behind_what_is_told_come_nearer_with_every_step(monkeypatch):
-    sizes, wrong = np.array([0.7, 0.2, 0.1]), np.array([[80, 10, 10], [20, 70, 10], [0, 30, 70]])
-    codes = np.repeat(np.arange(3), 100)
-    said = np.concatenate([np.repeat(np.arange(3), row) for row in wrong])
-    told = 1000 * sizes @ (wrong / 100)
-    monkeypatch.setattr(class_priors, "PRIOR", 0.0)
-    far = []
+def test_priors_from_a_confusion_matrix_come_nearer_with_every_step():
+    priors, confusion = np.array([0.7, 0.2, 0.1]), np.array([[80, 10, 10], [20, 70, 10], [0, 30, 70]])
+    classes = np.repeat(np.arange(3), 100)
+    predicted = np.concatenate([np.repeat(np.arange(3), row) for row in confusion])
+    counts = 1000 * priors @ (confusion / 100)
+    distances = []
     for n_steps in (0, 1, 3, 10, 1000):
-        monkeypatch.setattr(class_priors, "FEW_STEPS", n_steps)
-        found = priors_from_confusion(codes, said, told)
-        assert found.sum() == pytest.approx(1.0)
-        far.append(np.abs(found - sizes).sum())
-    assert far == sorted(far, reverse=True)
-    assert far[-1] < 1e-6
+        estimate = priors_from_confusion(classes, predicted, counts, pseudo_count=0.0, n_steps=n_steps)
+        assert estimate.sum() == pytest.approx(1.0)
+        distances.append(np.abs(estimate - priors).sum())
+    assert distances == sorted(distances, reverse=True)
+    assert distances[-1] < 1e-6
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"temperature": 0.0}, "temperature must be above 0"),
+        ({"min_confidence": 7.0}, "min_confidence must be between 0 and 1"),
+        ({"times_labelled": -1.0}, "times_labelled must be 0 or more"),
+        ({"limit": 0}, "limit must be 1 or more"),
+    ],
+)
+def test_numbers_of_the_rule_are_checked(settings, message):
+    with pytest.raises(InputError, match=message):
+        ClassBalanced(**settings)
 
 
 def test_one_name_for_everything_leaves_sizes_even():

@@ -7,13 +7,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from altopt.arrays import working_dtype
-from altopt.inputs import EAGER, DiffusedInputs, RawInputs, ReducedInputs
+from altopt.inputs import DiffusedInputs, RawInputs, ReducedInputs
 from altopt.inputs.directions import few_columns
 from altopt.operator.diffusion import PANEL_COLUMNS
 from altopt.operator.kernels.native import ROW_MULTIPLE
 from altopt.operator.ordering import exceeds_cache
-from altopt.selection.candidates import MOST
-from altopt.selection.evaluation import LARGE
+from altopt.selection.fit_data import eager_limit
 from altopt.selection.leave_one_out import block_width
 
 LIBRARIES = 0.25e9  # Python with numpy, scipy and scikit-learn loaded
@@ -82,7 +81,7 @@ def expected_memory(X: Any, n_edges: int, n_classes: int, model: Any, weighted: 
         diffusing += max(3.0 * kept, 16.0 * n * d if few_columns(n, d) else 0.0)
     number = working_dtype(n, n_classes).itemsize
     padded = -(-n_classes // ROW_MULTIPLE) * ROW_MULTIPLE
-    rows = kept if kept <= 4.0 * (MOST if model.cross_fit and n * n_classes < LARGE else EAGER) else 0.0
+    rows = kept if kept <= 4.0 * eager_limit(n, n_classes, model.cross_fit) else 0.0
     judging = 5.0 * n * block_width(n) * number if model.cross_fit else 0.0
     ordered = exceeds_cache(n, max(panel * 4, n_classes * number))
     of_graph = entries * (16.0 if weighted else 4.0)

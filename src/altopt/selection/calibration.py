@@ -1,4 +1,4 @@
-"""How sure to sound: a temperature that makes probabilities come true, and how far they are from doing so."""
+"""Temperature scaling, and the expected calibration error."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,86 +7,113 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from altopt.arrays import Array, certainty, shares
+from altopt.defaults import DEFAULTS, Defaults
+from altopt.errors import InputError
 from altopt.training.pseudo_labels import Readout
 
-COLDEST, HOTTEST = 0.02, 2.0  # of a softmax of shares
-SHARPEST, FLATTEST = 0.1, 10.0  # of TemperedShares
-USUAL = 1.5  # of TemperedShares: shares of F are mostly too sure by as much
-BINS = 10
-NUMBERS = 2**22  # of F that are read at once
+N_BINS = 10
+BLOCK_SIZE = 2**22  # numbers of F that are read at once
 
 
 @dataclass(frozen=True)
 class TemperedShares:
-    """How F is read to the user: a node's shares to the power 1/T, at sum one.
+    """Probabilities handed to users: a node's shares of F to the power 1/T, normalised.
 
-    At T = 1 the shares themselves. A softmax of shares, which makes pseudo labels, can sound neither quite sure nor
-    quite unsure at a temperature that is right on average; a power can.
+        P_ik = s_ik^(1/T) / sum_l s_il^(1/T),        s_i the shares of F_i: without negative parts, at sum 1
+
+    At T = 1 the shares themselves. A softmax of shares, which makes pseudo labels, is neither quite certain nor quite
+    uncertain at a temperature that is right on average; a power can be both.
+
+    Parameters
+    ----------
+    temperature : float
+        T > 0; above 1 less confident than the shares.
+    block_size : int
+        Numbers of F that are read at once.
+
+    Examples
+    --------
+    >>> TemperedShares(0.5).soften(np.array([[3.0, 1.0]])).round(6).tolist()
+    [[0.9, 0.1]]
     """
 
     temperature: float
+    block_size: int = BLOCK_SIZE
+
+    def __post_init__(self) -> None:
+        if not self.temperature > 0:
+            raise InputError(f"temperature must be above 0, but is {self.temperature!r}.")
 
     def soften(self, F: Array) -> Array:
         """A distribution for each row."""
         S = shares(F)
-        S /= S.max(axis=1, keepdims=True)  # what is tiny may vanish, the largest must not
+        S /= S.max(axis=1, keepdims=True)  # small entries may underflow, the largest must not
         S **= 1.0 / self.temperature
         S /= S.sum(axis=1, keepdims=True)
         return S
 
     def read(self, F: Array) -> Readout:
-        """How sure each row is and of which class, block by block."""
+        """Certainty and class of each row, block by block."""
         n, n_classes = F.shape
         w, label = np.empty(n, dtype=F.dtype), np.empty(n, dtype=np.int64)
-        step = max(1, NUMBERS // n_classes)
+        step = max(1, self.block_size // n_classes)
         for first in range(0, n, step):
             S = self.soften(F[first : first + step])
             w[first : first + step], label[first : first + step] = certainty(S), S.argmax(axis=1)
         return Readout(w, label, n_classes)
 
 
-def fit_temperature(soften: Callable[[float], Array], codes: Array, weights: Array, usual: float) -> float:
-    """The temperature at which the given classes are likeliest, held back towards the usual one.
+def fit_temperature(
+    soften: Callable[[float], Array], codes: Array, weights: Array, defaults: Defaults = DEFAULTS
+) -> float:
+    """The temperature at which the given classes are likeliest, regularised towards `softmax_temperature`.
 
-    soften(T) gives a distribution for each node, codes the class it should give most to. A few labels cannot
-    tell temperatures apart: the usual one counts as much as ten labels at half a unit of its logarithm.
+    soften(T) gives a distribution for each node, `codes` its class. A few labels cannot tell temperatures apart: the
+    prior counts as much as `softmax_prior` labels at half a unit of log T.
     """
     rows = np.arange(len(codes))
+    prior, weight = defaults.softmax_temperature, defaults.softmax_prior
 
     def loss(log_T: float) -> float:
         S = soften(float(np.exp(log_T)))
-        told = -np.log(np.maximum(S[rows, codes], 1e-6))
-        return float(np.sum(weights * told) / np.mean(weights) + 10 * (log_T - np.log(usual)) ** 2)
+        nll = -np.log(np.maximum(S[rows, codes], 1e-6))
+        return float(np.sum(weights * nll) / np.mean(weights) + weight * (log_T - np.log(prior)) ** 2)
 
-    bounds = (np.log(COLDEST), np.log(HOTTEST))
-    return float(np.exp(minimize_scalar(loss, bounds=bounds, method="bounded", options={"xatol": 0.01}).x))
+    return minimising_temperature(loss, defaults.softmax_bounds)
 
 
-def match_confidence(F: Array, accuracy: float, n_labels: float) -> float:
-    """The temperature of TemperedShares at which the mean confidence is what held-out labels say of the accuracy.
+def match_confidence(F: Array, accuracy: float, n_labels: float, defaults: Defaults = DEFAULTS) -> float:
+    """The temperature of TemperedShares at which the mean confidence is the accuracy on held-out labels.
 
-    A loop that learns from its own labels grows surer than it has reason to, and surer than the shorter fits that
-    held-out labels are judged by: so it is the confidence of the final F that is matched, on unlabelled nodes.
-    `accuracy` comes from about `n_labels` labels; the fewer, the more the usual temperature counts.
+    A loop that learns from its own labels grows overconfident, more so than the shorter fits that held-out labels
+    come from: so the confidence of the final F on unlabelled nodes is matched. `accuracy` comes from about `n_labels`
+    labels; the fewer, the more the prior `power_temperature` counts.
     """
-    doubt = accuracy * (1.0 - accuracy) + 0.05
+    variance = accuracy * (1.0 - accuracy) + defaults.power_variance
 
     def loss(log_T: float) -> float:
-        sure = float(np.mean(TemperedShares(float(np.exp(log_T))).soften(F).max(axis=1)))
-        return n_labels * (sure - accuracy) ** 2 / doubt + float(log_T - np.log(USUAL)) ** 2
+        confidence = float(np.mean(TemperedShares(float(np.exp(log_T))).soften(F).max(axis=1)))
+        prior = defaults.power_prior * float(log_T - np.log(defaults.power_temperature)) ** 2
+        return n_labels * (confidence - accuracy) ** 2 / variance + prior
 
-    bounds = (np.log(SHARPEST), np.log(FLATTEST))
-    return float(np.exp(minimize_scalar(loss, bounds=bounds, method="bounded", options={"xatol": 0.01}).x))
+    return minimising_temperature(loss, defaults.power_bounds)
+
+
+def minimising_temperature(loss: Callable[[float], float], bounds: tuple[float, float]) -> float:
+    """T within the bounds that minimises a loss of log T."""
+    log_bounds = (np.log(bounds[0]), np.log(bounds[1]))
+    result = minimize_scalar(loss, bounds=log_bounds, method="bounded", options={"xatol": 0.01})
+    return float(np.exp(result.x))
 
 
 def calibration_error(S: Array, codes: Array, weights: Array | None = None) -> float:
-    """The expected calibration error: |accuracy - confidence| in ten bins of confidence, by how many fall in each.
+    """The expected calibration error: |accuracy - confidence| in ten bins of confidence, weighted by their size.
 
     >>> calibration_error(np.array([[0.75, 0.25]] * 4), np.array([0, 0, 0, 1]))
     0.0
     """
     weights = np.ones(len(S)) if weights is None else weights
-    sure, right = S.max(axis=1), S.argmax(axis=1) == codes
-    bins = np.minimum((sure * BINS).astype(int), BINS - 1)
-    gaps = np.bincount(bins, weights=weights * (right - sure), minlength=BINS)
+    confidence, correct = S.max(axis=1), S.argmax(axis=1) == codes
+    bins = np.minimum((confidence * N_BINS).astype(int), N_BINS - 1)
+    gaps = np.bincount(bins, weights=weights * (correct - confidence), minlength=N_BINS)
     return float(np.abs(gaps).sum() / weights.sum())

@@ -1,10 +1,12 @@
-"""A plan: the parts of a fit that training labels may choose, and the plans worth comparing."""
+"""Candidates for a fit: the parts that training labels may choose, and the candidates worth comparing."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from altopt.arrays import Array
+from altopt.defaults import DEFAULTS, Defaults
 from altopt.encoders import Encoder, KernelEncoder, TabularEncoder
+from altopt.errors import InputError
 from altopt.graph import Graph
 from altopt.inputs import AdjacencyInputs, BlockInputs, DegreeInputs, HopInputs, Inputs, ReducedInputs
 from altopt.operator import NormalizedAdjacency
@@ -19,40 +21,57 @@ from altopt.views import (
     view_from,
 )
 
-MOST_KERNEL = 100_000_000  # nodes times labels up to which kernels are compared
-LEAST_FOREST, MOST_FOREST = 200, 10_000  # labels from and up to which a forest is
-MOST = 40_000_000  # numbers in the encoder's inputs up to which hops are read beside the diffused features
-HALF = 100_000_000  # and from which these are kept in float16
-DIRECTIONS_A_LABEL, LEAST_DIRECTIONS = 2, 16  # of each hop that the encoder reads
-USUAL_WEIGHT = 2.0  # lambda1 and lambda2
-RESTART, RESTART_FEW, FEW = 0.2, 0.1, 30  # of the diffusion, and with fewer labels than that
 
-WEIGHTS = (
-    ("smoother", "feature_weight", 0.25),
-    ("features first", "feature_weight", 4.0),
-    ("labels loose", "label_weight", 0.25),
-    ("labels firm", "label_weight", 4.0),
-)
-
-TIES, SURROUNDINGS = "ties", "ties and surroundings"
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Candidate:
-    """What the encoder reads, which encoder, which views, and how much they count."""
+    """What the encoder reads, which encoder, which views, and their weights. Told apart by identity, not by name.
+
+    Parameters
+    ----------
+    name : str
+        For reports.
+    inputs : Inputs
+        What the encoder reads.
+    encoder : Encoder
+        The encoder.
+    feature_weight, label_weight : float
+        lambda1 and lambda2.
+    feature_view, graph_view, label_view : view class or ViewSettings
+        The three views of F.
+    n_rounds : int, optional
+        At most so many rounds; None: as many as the fit asks for.
+    only_after : tuple of Candidate
+        Evaluated only if one of these leads so far; empty: always.
+    reweights : Candidate, optional
+        The candidate that this one is with other weights: its encoder outputs serve.
+    min_z : float
+        Standard errors by which it must win at the least.
+
+    Examples
+    --------
+    >>> from altopt.encoders import LinearEncoder
+    >>> default = Candidate("usual", HopInputs(), LinearEncoder())
+    >>> [candidate.name for candidate in reweighted(default)][:2]
+    ['usual, smoother', 'usual, features first']
+    """
 
     name: str
     inputs: Inputs
     encoder: Encoder
-    feature_weight: float = USUAL_WEIGHT
-    label_weight: float = USUAL_WEIGHT
+    feature_weight: float = DEFAULTS.view_weight
+    label_weight: float = DEFAULTS.view_weight
     feature_view: ViewChoice = FeatureView
     graph_view: ViewChoice = GraphView
     label_view: ViewChoice = LabelView
-    n_rounds: int | None = None  # at most so many; None: as many as the fit is asked for
-    follows: tuple[str, ...] = ()  # plans one of which must lead, else this one is not worth a look
-    weighs: str = ""  # the plan that this one is with other weights
-    clearly: float = 0.0  # by how many standard errors it must win at the least
+    n_rounds: int | None = None
+    only_after: tuple["Candidate", ...] = ()
+    reweights: "Candidate | None" = None
+    min_z: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name in ("feature_weight", "label_weight", "min_z"):
+            if not getattr(self, name) >= 0:
+                raise InputError(f"{name} must be a number from 0 on, but is {getattr(self, name)!r}.")
 
     @property
     def linear(self) -> bool:
@@ -64,13 +83,19 @@ class Candidate:
             and self.feature_weight > 0
         )
 
-    def rounds(self, asked: int) -> int:
-        return asked if self.n_rounds is None else min(asked, self.n_rounds)
+    @property
+    def uses_graph(self) -> bool:
+        """Whether F is smoothed along the edges."""
+        return self.graph_view is not NoGraphView
+
+    def rounds(self, requested: int) -> int:
+        """How many rounds it makes of those requested."""
+        return requested if self.n_rounds is None else min(requested, self.n_rounds)
 
     def objective(
         self, graph: Graph, A_tilde: NormalizedAdjacency, Y: Array, labelled: Array
     ) -> Callable[[Array, Array | None], Objective]:
-        """From P and confidence weights to the views' sum, for the labels Y of the nodes `labelled`."""
+        """From P and confidence weights to the sum of the views, for the labels Y of the nodes `labelled`."""
         of_graph = view_from(self.graph_view, A_tilde, graph=graph)
         of_labels = view_from(self.label_view, Y, labelled, self.label_weight)
 
@@ -82,79 +107,134 @@ class Candidate:
         return build
 
 
-def default_inputs(n_nodes: int, n_features: int, n_labels: int | None = None) -> Inputs:
+def default_inputs(
+    n_nodes: int, n_features: int, n_labels: int | None = None, defaults: Defaults = DEFAULTS
+) -> Inputs:
     """Hops 0, 1, 2 beside the diffused features; where that would take too much memory, the latter alone.
 
-    With few labels only as many leading directions as these can tell apart: a few for each label, and twice that
-    for the diffused features. Where even they are many they are kept in half precision; the encoder computes in
-    single. Unknown `n_labels` count as many.
+    With few labels only as many leading directions as these can tell apart: a few for each label, and twice that for
+    the diffused features. Where even they are many they are kept in half precision; the encoder computes in single.
+    Unknown `n_labels` count as many.
     """
-    hops, diffused = HopInputs(), ReducedInputs()
+    of_hops, of_diffused = defaults.hop_components, defaults.diffused_components
     if n_labels is not None:
-        few = max(LEAST_DIRECTIONS, -(-DIRECTIONS_A_LABEL * n_labels // 8) * 8)
-        hops = replace(hops, n_components=min(few, hops.n_components))
-        diffused = replace(diffused, n_components=min(2 * few, diffused.n_components))
-    both = BlockInputs((hops, diffused), scaling="size")
-    if n_nodes * both.width(n_nodes, n_features, 0) <= MOST:
-        return both
-    many = n_nodes * diffused.width(n_nodes, n_features, 0) > HALF
+        rounded_up = -(-defaults.directions_per_label * n_labels // 8) * 8
+        few = max(defaults.min_directions, rounded_up)
+        of_hops = min(few, of_hops)
+        of_diffused = min(defaults.diffused_directions * few, of_diffused)
+    diffused = ReducedInputs(n_components=of_diffused)
+    hops = HopInputs(hops=defaults.hops, n_components=of_hops)
+    blocks = BlockInputs((hops, diffused), scaling="size")
+    if n_nodes * blocks.width(n_nodes, n_features, 0) <= defaults.hop_limit:
+        return blocks
+    many = n_nodes * diffused.width(n_nodes, n_features, 0) > defaults.half_limit
     return replace(diffused, storage="float16") if many else diffused
 
 
-def default_restart(n_labels: int) -> float:
-    """With a handful of labels little tells features apart, and what neighbours share counts for more."""
-    return RESTART if n_labels >= FEW else RESTART_FEW
+def default_restart(n_labels: int, defaults: Defaults = DEFAULTS) -> float:
+    """With few labels the features of single nodes say little, and what neighbours share counts for more."""
+    return defaults.restart if n_labels >= defaults.few_labels else defaults.restart_few
 
 
-def alternatives(usual: Candidate, graph: Graph, n_labels: int) -> list[Candidate]:
-    """Plans that differ from the usual one where graphs differ.
+def alternatives(
+    default: Candidate, graph: Graph, n_labels: int, defaults: Defaults = DEFAULTS
+) -> list[Candidate]:
+    """Candidates that differ from the default where graphs differ.
 
-    In how freely the encoder fits; and in what it reads: on graphs whose neighbours differ in class, to whom a node
-    is tied says more than what it is tied to is like. Where that shows, a forest is grown too: classes there are
-    often ranges of a number, such as degrees, which trees cut out.
+    In how tight the encoder is; and in what it reads: on heterophilous graphs the identity of a node's neighbours is
+    more informative than their features. Where that shows, a forest is grown too: classes there are often intervals of
+    a number, such as degrees, which trees cut out.
     """
-    found = [replace(usual, name=name, encoder=encoder) for name, encoder in usual.encoder.variants()]
-    if graph.n_nodes * min(n_labels, 2000) <= MOST_KERNEL:
-        direction: Direction = "both" if graph.directed_adjacency is None else "out"
-        ties, around = AdjacencyInputs(direction), HopInputs((1, 2), direction)
-        for word, parts, ridge in (
-            (TIES, (ties,), 0.1),
-            (SURROUNDINGS, (ties, around, DegreeInputs(n_hops=1)), 0.5),
-        ):
-            kernel = KernelEncoder(gamma=3.0, ridge=ridge)
-            view = NoGraphView if usual.graph_view is GraphView else usual.graph_view
-            found.append(
-                replace(
-                    usual, name=word, inputs=BlockInputs(parts), encoder=kernel, graph_view=view, n_rounds=0
-                )
+    candidates = [
+        replace(default, name=name, encoder=encoder) for name, encoder in default.encoder.variants()
+    ]
+    if graph.n_nodes * min(n_labels, defaults.kernel_landmarks) > defaults.kernel_limit:
+        return candidates
+    kernels = on_neighbour_identity(default, graph, defaults)
+    candidates += kernels
+    if defaults.forest_labels[0] <= n_labels <= defaults.forest_labels[1]:
+        direction = natural_direction(graph)
+        hops = HopInputs((0, 1, 2), direction, n_components=defaults.forest_components)
+        inputs = BlockInputs((DegreeInputs(n_hops=2), hops))
+        candidates.append(
+            replace(
+                kernels[-1], name="forest", inputs=inputs, encoder=forest(defaults), only_after=tuple(kernels)
             )
-        if LEAST_FOREST <= n_labels <= MOST_FOREST:
-            near = BlockInputs((DegreeInputs(n_hops=2), HopInputs((0, 1, 2), direction, n_components=32)))
-            after = (TIES, SURROUNDINGS)
-            found.append(replace(found[-1], name="forest", inputs=near, encoder=forest(), follows=after))
-    return found
+        )
+    return candidates
 
 
-def reweighted(plan: Candidate) -> list[Candidate]:
-    """The plan with one of its weights a quarter or four times as large, where the graph is looked at."""
-    if plan.graph_view is NoGraphView:
+def on_neighbour_identity(
+    default: Candidate, graph: Graph, defaults: Defaults = DEFAULTS
+) -> tuple[Candidate, Candidate]:
+    """Kernels on rows of the adjacency, alone and beside neighbours' features and degrees; without smoothing."""
+    direction = natural_direction(graph)
+    ties = AdjacencyInputs(direction)
+    surroundings = HopInputs((1, 2), direction)
+    without_rounds = replace(
+        default, graph_view=NoGraphView if default.graph_view is GraphView else default.graph_view, n_rounds=0
+    )
+    gamma = defaults.kernel_gamma
+    return (
+        replace(
+            without_rounds,
+            name="ties",
+            inputs=BlockInputs((ties,)),
+            encoder=KernelEncoder(gamma=gamma, ridge=defaults.kernel_ridge),
+        ),
+        replace(
+            without_rounds,
+            name="ties and surroundings",
+            inputs=BlockInputs((ties, surroundings, DegreeInputs(n_hops=1))),
+            encoder=KernelEncoder(gamma=gamma, ridge=defaults.surroundings_ridge),
+        ),
+    )
+
+
+def natural_direction(graph: Graph) -> Direction:
+    """Out-neighbours where the graph keeps the direction of its edges."""
+    return "both" if graph.directed_adjacency is None else "out"
+
+
+def reweighted(candidate: Candidate, defaults: Defaults = DEFAULTS) -> list[Candidate]:
+    """The candidate with one of its weights a quarter or four times as large, if it uses the graph."""
+    if not candidate.uses_graph:
         return []
+    low, high = defaults.weight_factors
+    lambda1, lambda2 = candidate.feature_weight, candidate.label_weight
     return [
         replace(
-            plan, name=f"{plan.name}, {name}", weighs=plan.name, **{weight: factor * getattr(plan, weight)}
+            candidate,
+            name=f"{candidate.name}, {name}",
+            reweights=candidate,
+            feature_weight=feature_weight,
+            label_weight=label_weight,
         )
-        for name, weight, factor in WEIGHTS
+        for name, feature_weight, label_weight in (
+            ("smoother", low * lambda1, lambda2),
+            ("features first", high * lambda1, lambda2),
+            ("labels loose", lambda1, low * lambda2),
+            ("labels firm", lambda1, high * lambda2),
+        )
     ]
 
 
-def forest() -> TabularEncoder:
-    """Trees with splits drawn at random: few labels, many inputs, hardly anything to set."""
+def forest(defaults: Defaults = DEFAULTS) -> TabularEncoder:
+    """Extremely randomised trees: few labels, many inputs, hardly anything to tune."""
     from sklearn.ensemble import ExtraTreesClassifier  # loaded where it is wanted
 
-    return TabularEncoder(ExtraTreesClassifier(n_estimators=300, min_samples_leaf=2, max_features=0.3))
+    return TabularEncoder(
+        ExtraTreesClassifier(
+            n_estimators=defaults.forest_trees,
+            min_samples_leaf=defaults.forest_leaf,
+            max_features=defaults.forest_features,
+        )
+    )
 
 
-def without_graph(usual: Candidate) -> Candidate:
-    """The features alone: nothing is diffused, and F is not smoothed. A graph is not put aside on a slight lead."""
-    alone = HopInputs(hops=(0,), n_components=256)
-    return replace(usual, name="features alone", inputs=alone, graph_view=NoGraphView, clearly=2.0)
+def without_graph(default: Candidate, defaults: Defaults = DEFAULTS) -> Candidate:
+    """The features alone: nothing is diffused, and F is not smoothed. It must win by a clear lead."""
+    inputs = HopInputs(hops=(0,), n_components=defaults.alone_components)
+    return replace(
+        default, name="features alone", inputs=inputs, graph_view=NoGraphView, min_z=defaults.alone_min_z
+    )

@@ -1,103 +1,123 @@
-"""Which plan to take, from the training labels alone: a rival must win clearly, else the usual one stays."""
+"""Which candidate to take, from the training labels alone: another must win clearly, else the default stays."""
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from altopt.arrays import Array, shares, softmax
+from altopt.defaults import DEFAULTS, Defaults
 from altopt.selection.calibration import fit_temperature
 from altopt.selection.candidates import Candidate
-
-ENOUGH = 100  # labels from which a difference of CLEAR standard errors decides; below, of VERY_CLEAR
-CLEAR, VERY_CLEAR = 1.0, 2.5
-MATTERS = 0.005  # and the least difference that counts, however certain
-USUAL_TEMPERATURE = 0.2
 
 
 @dataclass(frozen=True)
 class Considered:
-    """How a plan did on labels it had not seen."""
+    """How a candidate did on held-out labels."""
 
-    plan: str
+    candidate: Candidate
     error: float  # mean squared distance of its probabilities from the labels (Brier), at its own temperature
     accuracy: float
-    behind: float  # mean error above the usual plan's
-    doubt: float  # standard error of that difference
+    excess_error: float  # mean error above the default's
+    standard_error: float  # of that difference
+
+    def record(self) -> dict[str, Any]:
+        return {
+            "plan": self.candidate.name,
+            "error": self.error,
+            "accuracy": self.accuracy,
+            "excess_error": self.excess_error,
+            "standard_error": self.standard_error,
+        }
 
 
 @dataclass(frozen=True)
 class Choice:
-    """The plan that was taken, what else was considered, and why it fell on this one."""
+    """The candidate that was taken, those considered, and the reason.
+
+    `compared_alone` are the default and the candidate without the graph, where both were evaluated.
+    """
 
     plan: Candidate
     considered: list[Considered]
     reason: str
+    compared_alone: tuple[Candidate, Candidate] | None = None
 
     def then(self, later: "Choice") -> "Choice":
-        """This choice and one made after it, among plans that go on from the one taken."""
+        """This choice and one made after it, among variants of the candidate taken."""
         if not later.considered:
             return self
-        again = 1 if self.considered else 0  # the first is the one taken before
-        considered = [*self.considered, *later.considered[again:]]
+        repeated = 1 if self.considered else 0  # the first is the one taken before
+        considered = [*self.considered, *later.considered[repeated:]]
         if later.plan is self.plan:
             return replace(self, considered=considered)
-        return Choice(later.plan, considered, f"{self.reason} Then {later.reason}")
+        return replace(
+            self, plan=later.plan, considered=considered, reason=f"{self.reason} Then {later.reason}"
+        )
 
     def record(self) -> dict[str, Any]:
-        rows = [asdict(entry) for entry in self.considered]
+        rows = [entry.record() for entry in self.considered]
         return {"plan": self.plan.name, "considered": rows, "reason": self.reason}
 
 
-def brier(F: Array, codes: Array) -> Array:
-    """Squared distance of the probabilities made from F to the labels, for each node.
+def brier(F: Array, codes: Array, defaults: Defaults = DEFAULTS) -> Array:
+    """Squared distance of the probabilities softmax(shares of F / T) to the labels, for each node.
 
-    F's size differs from plan to plan, so each gets the temperature that suits it.
+    The scale of F differs between candidates, so each gets the T that fits it. Users are given other probabilities,
+    powers of shares (`calibration.TemperedShares`): candidates are compared by one form and answer in another.
     """
-    of_shares = shares(F)
-    T = fit_temperature(lambda T: softmax(of_shares, T), codes, np.ones(len(F)), USUAL_TEMPERATURE)
-    S = softmax(of_shares, T)
-    S[np.arange(len(F)), codes] -= 1.0
-    return np.asarray(np.sum(S**2, axis=1))
+    S = shares(F)
+    T = fit_temperature(lambda T: softmax(S, T), codes, np.ones(len(F)), defaults)
+    P = softmax(S, T)
+    P[np.arange(len(F)), codes] -= 1.0
+    return np.asarray(np.sum(P**2, axis=1))
 
 
 def choose(
-    usual: Candidate, others: list[Candidate], codes: Array, held_out: Callable[[Candidate], Array]
+    default: Candidate,
+    others: list[Candidate],
+    codes: Array,
+    held_out_scores: Callable[[Candidate], Array],
+    defaults: Defaults = DEFAULTS,
 ) -> Choice:
-    """The usual plan, unless another's error on held-out labels is clearly lower.
+    """The default, unless another candidate's error on held-out labels is clearly lower.
 
-    `codes` are the classes of the judged nodes, held_out(plan) their F from fits that had not seen them. A plan that
-    follows others is looked at only where one of these leads so far.
+    `codes` are the classes of the evaluated nodes, held_out_scores(candidate) their F from fits without their labels.
+    The lead must exceed `min_z` standard errors (more with few labels, or if the candidate asks for more) and
+    `min_gain`. A candidate with `only_after` is evaluated only if one of those leads so far.
     """
     if not others:
-        return Choice(usual, [], "All parts were given.")
+        return Choice(default, [], "All parts were given.")
     if not len(codes):
-        return Choice(usual, [], "No class has two labels, so none can be held back.")
-    clear = CLEAR if len(codes) >= ENOUGH else VERY_CLEAR
-    best, considered, own = usual, [], np.empty(0)
-    lowest = 0.0
-    for plan in [usual, *others]:
-        if plan.follows and best.name not in plan.follows:
+        return Choice(default, [], "No class has two labels, so none can be held back.")
+    min_z = defaults.min_z if len(codes) >= defaults.many_labels else defaults.min_z_few
+
+    def consider(candidate: Candidate, reference: Array | None) -> tuple[Considered, Array]:
+        F = held_out_scores(candidate)
+        errors = brier(F, codes, defaults)
+        excess = errors - (errors if reference is None else reference)
+        accuracy = float(np.mean(F.argmax(axis=1) == codes))
+        standard_error = float(np.std(excess) / np.sqrt(len(excess)))
+        entry = Considered(candidate, float(errors.mean()), accuracy, float(excess.mean()), standard_error)
+        return entry, errors
+
+    best, reference = consider(default, None)
+    considered = [best]
+    for candidate in others:
+        if candidate.only_after and best.candidate not in candidate.only_after:
             continue
-        F = held_out(plan)
-        error = brier(F, codes)
-        own = error if plan is usual else own
-        gap = error - own
-        doubt = float(np.std(gap) / np.sqrt(len(gap)))
-        entry = Considered(
-            plan.name,
-            float(error.mean()),
-            float(np.mean(F.argmax(axis=1) == codes)),
-            float(gap.mean()),
-            doubt,
-        )
+        entry, _ = consider(candidate, reference)
         considered.append(entry)
-        if entry.behind < -max(max(clear, plan.clearly) * doubt, MATTERS) and entry.behind < lowest:
-            best, lowest = plan, entry.behind
-    if best is usual:
-        reason = f"No other plan had a lower error on held-out labels by {clear:g} standard errors or more."
+        margin = max(max(min_z, candidate.min_z) * entry.standard_error, defaults.min_gain)
+        if entry.excess_error < -margin and entry.excess_error < best.excess_error:
+            best = entry
+    if best.candidate is default:
+        reason = f"No other plan had a lower error on held-out labels by {min_z:g} standard errors or more."
     else:
-        over = max(clear, best.clearly)
-        reason = f"'{best.name}' had a lower error on held-out labels by {-lowest:.3f}, over {over:g} standard errors."
-    return Choice(best, considered, reason)
+        z = max(min_z, best.candidate.min_z)
+        reason = (
+            f"'{best.candidate.name}' had a lower error on held-out labels by {-best.excess_error:.3f}, "
+            f"over {z:g} standard errors."
+        )
+    return Choice(best.candidate, considered, reason)

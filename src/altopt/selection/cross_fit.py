@@ -1,6 +1,6 @@
-"""The loop run without a fold of the labels, for each fold: what a plan says of nodes whose label it never saw."""
+"""Cross-fitting: the loop run without a fold of the labels, for each fold, and what follows from these fits."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -11,112 +11,104 @@ from altopt.selection.candidates import Candidate
 from altopt.selection.fit_data import FitData
 from altopt.selection.leave_one_out import neumann_diagonal, solved_inverse_diagonal
 from altopt.training.alternate import Schedule, Solvers, alternate, warm_up
-from altopt.training.pseudo_labels import ClassBalanced, PseudoLabels
+from altopt.training.pseudo_labels import PseudoLabels
 from altopt.views import Objective
 
-N_FOLDS = 5
-LOOSE_ROUNDS = 2  # rounds of a fit that only judges
-LOOSE_LIMIT = 1500  # and its pseudo labels
+SEED_SALT = 5  # so that folds are drawn by other random numbers than the rest of a fit
 
 
 @dataclass(frozen=True)
 class Fold:
-    """What a fit without some of the labels says: F of the nodes whose labels these are, P of all."""
+    """A fit without some of the labels: F of the nodes whose labels these are, P of all nodes."""
 
-    here: Array  # bool, of the judged nodes: those of the fold
-    shown: Array  # bool, of all nodes: the labels it had
-    F: Array
+    held_out: Array  # bool, one for each evaluated node: those of the fold
+    training: Array  # bool, one for each node: the labels the fit had
+    F: Array  # one row for each node of the fold
     P: Array
 
 
-def stratified_folds(codes: Array, seed: int, n_folds: int = N_FOLDS) -> Array:
-    """A fold for each labelled node, -1 for the others; each class is dealt out evenly."""
+def stratified_folds(codes: Array, seed: int, n_folds: int) -> Array:
+    """A fold for each labelled node, -1 for the others; each class is dealt out evenly.
+
+    >>> folds = stratified_folds(np.array([0, 0, 1, 1, -1]), seed=0, n_folds=2)
+    >>> sorted(folds[:2].tolist()), sorted(folds[2:4].tolist()), int(folds[4])
+    ([0, 1], [0, 1], -1)
+    """
     fold = np.full(len(codes), -1)
-    rng = np.random.default_rng([seed, 5])
-    turn = 0
+    rng = np.random.default_rng([seed, SEED_SALT])
+    n_dealt = 0
     for k in range(int(codes.max()) + 1):
         nodes = rng.permutation(np.flatnonzero(codes == k))
-        fold[nodes] = (turn + np.arange(len(nodes))) % n_folds
-        turn += len(nodes)
+        fold[nodes] = (n_dealt + np.arange(len(nodes))) % n_folds
+        n_dealt += len(nodes)
     return fold
 
 
-def cross_fit(
-    material: FitData,
-    plan: Candidate,
-    judged: Array,
-    solvers: Solvers,
-    rule: PseudoLabels,
-    schedule: Schedule,
-    n_folds: int = N_FOLDS,
-) -> Iterator[Fold]:
-    """A loose fit without each fold of the labels, one after the other."""
-    plan = material.with_data_dependent_settings(plan)
-    number = stratified_folds(material.codes, material.seed, n_folds)
-    loose = replace(schedule, n_rounds=min(plan.rounds(schedule.n_rounds), LOOSE_ROUNDS))
-    if isinstance(rule, ClassBalanced):
-        rule = replace(rule, limit=LOOSE_LIMIT)
-    for k in np.unique(number[judged]):
-        here, shown = number[judged] == k, material.labelled & (number != k)
-        yield Fold(here, shown, *fit_without_fold(material, plan, shown, judged[here], solvers, rule, loose))
-        release_free_memory()
+@dataclass(frozen=True)
+class CrossFitter:
+    """Fits candidates without a fold of the labels each."""
+
+    data: FitData
+    nodes: Array  # labelled nodes that are evaluated
+    fold: Array  # the fold of each node of the graph, -1 where unlabelled
+    solvers: Solvers
+    rule: PseudoLabels
+    schedule: Schedule
+
+    def folds(self, candidate: Candidate) -> Iterator[Fold]:
+        """A short fit without each fold of the labels, one after the other."""
+        candidate = self.data.with_data_dependent_settings(candidate)
+        for k in np.unique(self.fold[self.nodes]):
+            yield self.without_fold(candidate, int(k))
+            release_free_memory()
+
+    def without_fold(self, candidate: Candidate, k: int) -> Fold:
+        """The fit on the labels of all folds but k: fewer rounds and pseudo labels, by the rounds' solver."""
+        data, defaults = self.data, self.data.defaults
+        n_rounds = min(candidate.rounds(self.schedule.n_rounds), defaults.fold_rounds)
+        schedule = replace(self.schedule, n_rounds=n_rounds)
+        rule = self.rule.with_limit(defaults.fold_pseudo_limit)
+        solvers = Solvers(self.solvers.rounds, self.solvers.rounds)
+        held_out, training = self.fold[self.nodes] == k, data.labelled & (self.fold != k)
+        problem = data.problem(candidate, training)
+        learner = candidate.encoder.begin(problem.rows.shape[1], data.n_classes, data.seed)
+        outcome = alternate(problem, warm_up(problem, learner, schedule), solvers, rule, schedule)
+        return Fold(held_out, training, outcome.F[self.nodes[held_out]], outcome.P)
+
+    def resolve_with_weights(self, candidate: Candidate, fold: Fold) -> Fold:
+        """The fold under the candidate's weights: P stays, so one solve is enough."""
+        objective = self.data.problem(candidate, fold.training).objective(fold.P, np.ones(len(fold.P)))
+        F = self.solvers.rounds.solve(objective, fold.P).F
+        return replace(fold, F=F[self.nodes[fold.held_out]])
+
+    def scores_with_all_labels(self, candidate: Candidate, fold: Fold) -> Array:
+        """F of the fold's nodes from all labels, with P from an encoder that never saw theirs."""
+        objective = self.data.problem(candidate).objective(fold.P, np.ones(len(fold.P)))
+        return np.asarray(self.solvers.last.solve(objective, fold.P).F[self.nodes[fold.held_out]])
+
+    def inverse_diagonal(self, candidate: Candidate, exact: Array) -> Array:
+        """g_ii of G = H^-1 for the candidate's H at the evaluated nodes; where not `exact`, its first terms."""
+        data, nodes = self.data, self.nodes
+        labelled, n = data.labelled, len(data.codes)
+
+        def objective(E: Array) -> Objective:
+            no_labels = np.zeros((int(labelled.sum()), E.shape[1]), dtype=E.dtype)
+            build = candidate.objective(data.graph, data.A_tilde, no_labels, labelled)
+            return build(E / E.dtype.type(candidate.feature_weight), np.ones(len(E)))
+
+        rtol = data.defaults.exact_rtol
+        solved = solved_inverse_diagonal(objective, nodes[exact], n, data.dtype, rtol)
+        if exact.all():
+            return solved
+        g = neumann_diagonal(objective(np.zeros((n, 1))), nodes, n)
+        g = np.full(len(nodes), solved.mean()) if g is None else g
+        g[exact] = solved
+        return g
 
 
-def fit_without_fold(
-    material: FitData,
-    plan: Candidate,
-    shown: Array,
-    judged: Array,
-    solvers: Solvers,
-    rule: PseudoLabels,
-    loose: Schedule,
-) -> tuple[Array, Array]:
-    """F of the judged nodes after a fit on the labels shown, and P of all nodes."""
-    problem = material.problem(plan, shown)
-    learner = plan.encoder.begin(problem.rows.shape[1], material.n_classes, material.seed)
-    state = warm_up(problem, learner, loose)
-    found = alternate(problem, state, Solvers(solvers.rounds, solvers.rounds), rule, loose)
-    return found.F[judged], found.P
-
-
-def assemble_folds(folds: list[Fold], rows: Callable[[Fold], Array]) -> Array:
-    """One array for all judged nodes out of each fold's rows."""
-    parts = [rows(fold) for fold in folds]
-    whole = np.zeros((len(folds[0].here), parts[0].shape[1]), dtype=parts[0].dtype)
-    for fold, part in zip(folds, parts):
-        whole[fold.here] = part
+def assemble_folds(folds: Sequence[Fold], rows: Sequence[Array]) -> Array:
+    """One array for all evaluated nodes out of each fold's rows."""
+    whole = np.zeros((len(folds[0].held_out), rows[0].shape[1]), dtype=rows[0].dtype)
+    for fold, part in zip(folds, rows):
+        whole[fold.held_out] = part
     return whole
-
-
-def resolve_with_weights(
-    material: FitData, plan: Candidate, fold: Fold, judged: Array, solvers: Solvers
-) -> Fold:
-    """The fold under the plan's weights: P stays what it was, so that one solve is all it takes."""
-    objective = material.problem(plan, fold.shown).objective(fold.P, np.ones(len(fold.P)))
-    return replace(fold, F=solvers.rounds.solve(objective, fold.P).F[judged[fold.here]])
-
-
-def scores_with_all_labels(
-    material: FitData, plan: Candidate, fold: Fold, judged: Array, solvers: Solvers
-) -> Array:
-    """F of the fold's nodes from all labels, with P from an encoder that never saw theirs."""
-    objective = material.problem(plan).objective(fold.P, np.ones(len(fold.P)))
-    return np.asarray(solvers.last.solve(objective, fold.P).F[judged[fold.here]])
-
-
-def inverse_diagonal(material: FitData, plan: Candidate, nodes: Array, exact: Array) -> Array:
-    """g_ii of the plan's system at these nodes; where not `exact`, its first terms."""
-    labelled, n = material.labelled, len(material.codes)
-
-    def objective(E: Array) -> Objective:
-        nothing = np.zeros((int(labelled.sum()), E.shape[1]), dtype=E.dtype)
-        build = plan.objective(material.graph, material.A_tilde, nothing, labelled)
-        return build(E / E.dtype.type(plan.feature_weight), np.ones(len(E)))
-
-    solved = solved_inverse_diagonal(objective, nodes[exact], n, material.dtype)
-    if exact.all():
-        return solved
-    g = neumann_diagonal(objective(np.zeros((n, 1))), nodes, n)
-    g = np.full(len(nodes), solved.mean()) if g is None else g
-    g[exact] = solved
-    return g

@@ -1,4 +1,4 @@
-"""A fit judged by its own labels: the plan chosen, honest accuracy, a temperature, and what the graph is worth."""
+"""A fit evaluated on its own labels: the candidate chosen, accuracy, a temperature, and what the graph is worth."""
 
 import warnings
 from dataclasses import dataclass, replace
@@ -10,15 +10,7 @@ from altopt.arrays import Array, shares
 from altopt.selection.calibration import TemperedShares, calibration_error, match_confidence
 from altopt.selection.candidates import Candidate, reweighted
 from altopt.selection.compare import Choice, choose
-from altopt.selection.cross_fit import (
-    N_FOLDS,
-    Fold,
-    assemble_folds,
-    cross_fit,
-    inverse_diagonal,
-    resolve_with_weights,
-    scores_with_all_labels,
-)
+from altopt.selection.cross_fit import CrossFitter, Fold, assemble_folds, stratified_folds
 from altopt.selection.fit_data import FitData
 from altopt.selection.leave_one_out import (
     LeaveOneOut,
@@ -33,158 +25,205 @@ from altopt.training.alternate import Schedule, Solvers
 from altopt.training.class_priors import class_weights, predicted_shares
 from altopt.training.pseudo_labels import PseudoLabels
 
-ENOUGH = 20_000  # unlabelled nodes whose confidence is looked at
-KEPT = 1_000_000  # numbers of F up to which the folds' P are kept, and weights compared with them
-LARGE = 5_000_000  # numbers of F from which plans are not compared, and the usual one is judged on two folds
-
 
 @dataclass(frozen=True)
 class GraphHelp:
-    """Accuracy on held-out labels with the graph and from the features alone; classes count by predicted size."""
+    """Accuracy on held-out labels with the graph and from the features alone; classes weigh as predicted.
+
+    Parameters
+    ----------
+    with_graph, features_alone : float
+        The two accuracies.
+    per_class : dict
+        For each class the share of its held-out labels predicted correctly, (with the graph, features alone).
+
+    Attributes
+    ----------
+    gain : float
+        with_graph - features_alone.
+
+    Examples
+    --------
+    >>> GraphHelp(0.75, 0.5, {"a": (1.0, 0.5), "b": (0.5, 0.5)}).gain
+    0.25
+    """
 
     with_graph: float
     features_alone: float
-    per_class: dict[Any, Any]  # the share of each class's labels found, with and without
+    per_class: dict[Any, Any]
 
     @property
     def gain(self) -> float:
         return self.with_graph - self.features_alone
 
 
+@dataclass(frozen=True)
+class CrossFit:
+    """What the fits without a fold say of the evaluated nodes."""
+
+    scores: Array  # F of each node from the fit without its fold
+    folds: list[Fold] | None  # None where P is too large to be kept
+    leave_one_out: Array | None  # F without the own label, computed at once where the folds are not kept
+
+
 class Evaluator:
-    """Holds labels back from plans, and says how each did."""
+    """Fits candidates with labels held out, compares them, and evaluates the one that is fitted."""
 
-    def __init__(
-        self,
-        material: FitData,
-        solvers: Solvers,
-        rule: PseudoLabels,
-        schedule: Schedule,
-    ) -> None:
-        self.material, self.solvers, self.rule = material, solvers, rule
-        self.large = len(material.codes) * material.n_classes >= LARGE
-        self.schedule = replace(schedule, n_rounds=0) if self.large else schedule
-        counts = np.bincount(material.codes[material.labelled], minlength=material.n_classes)
-        # without its label nothing is left to know a class by that has only one
-        tells = material.labelled & (counts[material.codes] > 1)
-        self.nodes = np.flatnonzero(tells)
-        self.codes = material.codes[self.nodes]
-        self.exact = exact_sample(self.nodes, len(material.codes), material.seed)
-        self.keeps = len(material.codes) * material.n_classes <= KEPT
-        self._folds: dict[str, list[Fold]] = {}
-        self._by_fold: dict[str, Array] = {}
-        self._by_one: dict[str, Array] = {}
-        self._influences: dict[Any, Array] = {}
+    def __init__(self, data: FitData, solvers: Solvers, rule: PseudoLabels, schedule: Schedule) -> None:
+        defaults = data.defaults
+        self.data = data
+        counts = np.bincount(data.codes[data.labelled], minlength=data.n_classes)
+        # a class with a single label cannot be held out
+        self.nodes = np.flatnonzero(data.labelled & (counts[data.codes] > 1))
+        self.codes = data.codes[self.nodes]
+        self.exact = exact_sample(len(self.nodes), len(data.codes), data.seed, defaults)
+        self.keeps_folds = len(data.codes) * data.n_classes <= defaults.keep_folds
+        n_folds = defaults.n_folds_large if data.large else defaults.n_folds
+        self.fitter = CrossFitter(
+            data=data,
+            nodes=self.nodes,
+            fold=stratified_folds(data.codes, data.seed, n_folds),
+            solvers=solvers,
+            rule=rule,
+            schedule=replace(schedule, n_rounds=0) if data.large else schedule,
+        )
+        self._cross_fits: dict[Candidate, CrossFit] = {}
+        self._inverse_diagonals: dict[Any, Array] = {}
 
-    def by_fold(self, plan: Candidate) -> Array:
-        """F of the judged nodes from fits without the labels of their fold, once for each plan."""
-        if plan.name not in self._by_fold:
-            if plan.weighs in self._folds:
-                folds = [self._weighed(plan, fold) for fold in self._folds[plan.weighs]]
-            else:
-                folds = self._fitted(plan)
-            if self.keeps:
-                self._folds[plan.name] = folds
-            self._by_fold[plan.name] = assemble_folds(folds, lambda fold: fold.F)
-        return self._by_fold[plan.name]
+    def held_out_scores(self, candidate: Candidate) -> Array:
+        """F of the evaluated nodes from fits without the labels of their fold."""
+        return self.cross_fit(candidate).scores
 
-    def by_one(self, plan: Candidate) -> Array:
-        """F of the judged nodes from all labels but the own, with P from an encoder that never saw their fold."""
-        if plan.name not in self._by_one:
-            self.by_fold(plan)
-        if plan.name not in self._by_one:
-            own = assemble_folds(self._folds[plan.name], lambda fold: self._with_own(plan, fold))
-            self._by_one[plan.name] = self._without_own(plan, own)
-        return self._by_one[plan.name]
+    def leave_one_out_scores(self, candidate: Candidate) -> Array:
+        """F of the evaluated nodes from all labels but their own, with P from an encoder that never saw their fold."""
+        fitted = self.cross_fit(candidate)
+        if fitted.leave_one_out is not None:
+            return fitted.leave_one_out
+        assert fitted.folds is not None
+        rows = [self.fitter.scores_with_all_labels(candidate, fold) for fold in fitted.folds]
+        return self._without_own_label(candidate, assemble_folds(fitted.folds, rows))
 
-    def _fitted(self, plan: Candidate) -> list[Fold]:
-        """The folds' fits; where P is too large to be kept, what it is wanted for is worked out at once."""
-        n_folds = 2 if self.large else N_FOLDS
-        fits = cross_fit(self.material, plan, self.nodes, self.solvers, self.rule, self.schedule, n_folds)
-        if self.keeps:
-            return list(fits)
-        folds, own = [], []
-        for fold in fits:
-            own.append(self._with_own(plan, fold))
+    def cross_fit(self, candidate: Candidate) -> CrossFit:
+        """The candidate's fits without a fold, made once."""
+        if candidate not in self._cross_fits:
+            self._cross_fits[candidate] = self._cross_fit(candidate)
+        return self._cross_fits[candidate]
+
+    def _cross_fit(self, candidate: Candidate) -> CrossFit:
+        if self.keeps_folds:
+            folds = self._folds(candidate)
+            return CrossFit(assemble_folds(folds, [fold.F for fold in folds]), folds, None)
+        folds, with_all_labels = [], []
+        for fold in self.fitter.folds(candidate):
+            with_all_labels.append(self.fitter.scores_with_all_labels(candidate, fold))
             folds.append(replace(fold, P=fold.P[:0].copy()))
-            del fold
-        rows = iter(own)
-        self._by_one[plan.name] = self._without_own(plan, assemble_folds(folds, lambda fold: next(rows)))
-        return folds
+            del fold  # and its P, before the next fold is fitted
+        scores = assemble_folds(folds, [fold.F for fold in folds])
+        own = self._without_own_label(candidate, assemble_folds(folds, with_all_labels))
+        return CrossFit(scores, None, own)
 
-    def _weighed(self, plan: Candidate, fold: Fold) -> Fold:
-        return resolve_with_weights(self.material, plan, fold, self.nodes, self.solvers)
+    def _folds(self, candidate: Candidate) -> list[Fold]:
+        """The folds' fits; with other weights of a candidate whose fits are known, from its P."""
+        known = None if candidate.reweights is None else self._cross_fits.get(candidate.reweights)
+        if known is None or known.folds is None:
+            return list(self.fitter.folds(candidate))
+        return [self.fitter.resolve_with_weights(candidate, fold) for fold in known.folds]
 
-    def _with_own(self, plan: Candidate, fold: Fold) -> Array:
-        return scores_with_all_labels(self.material, plan, fold, self.nodes, self.solvers)
-
-    def _without_own(self, plan: Candidate, F: Array) -> Array:
-        # g depends on the system alone, which plans that differ in the encoder share
-        system = (plan.graph_view, plan.feature_weight, plan.label_weight)
-        if system not in self._influences:
-            self._influences[system] = inverse_diagonal(self.material, plan, self.nodes, self.exact)
-        Y = self.material.Y(self.nodes)
-        return without_own_label(F, Y, self._influences[system], plan.label_weight)
+    def _without_own_label(self, candidate: Candidate, F: Array) -> Array:
+        # g depends on the system alone, which candidates that differ in the encoder share
+        system = (candidate.graph_view, candidate.feature_weight, candidate.label_weight)
+        if system not in self._inverse_diagonals:
+            self._inverse_diagonals[system] = self.fitter.inverse_diagonal(candidate, self.exact)
+        g = self._inverse_diagonals[system]
+        return without_own_label(F, self.data.Y(self.nodes), g, candidate.label_weight)
 
     def choose(
-        self, usual: Candidate, others: list[Candidate], alone: Candidate | None, weigh: bool = False
+        self, default: Candidate, others: list[Candidate], alone: Candidate | None, tune_weights: bool = False
     ) -> Choice:
-        """The plan to take; `alone` is the one without the graph, which is always looked at.
+        """The candidate to take; `alone` is the one without the graph.
 
-        With `weigh` the views' weights are chosen too, for the plan that was taken.
+        With `tune_weights` the weights of the views are chosen too, for the candidate taken.
         """
-        if self.large and len(self.nodes):
-            self.by_one(usual)  # now: after the fit its F, P and start would lie beside
+        defaults = self.data.defaults
+        if self.data.large and len(self.nodes):
+            self.cross_fit(default)  # before the fit, whose F, P and start would take memory beside it
             reason = (
                 "On a graph of this size plans are not compared. Name inputs, encoder or graph_view instead."
             )
-            return Choice(usual, [], reason)
-        alternatives = [*others, *([] if alone is None else [alone])]
-        choice = choose(usual, alternatives, self.codes, self.by_fold)
-        if alone is not None and choice.plan is alone:
+            return Choice(default, [], reason)
+        candidates = [*others, *([] if alone is None else [alone])]
+        choice = choose(default, candidates, self.codes, self.held_out_scores, defaults)
+        if alone is not None and choice.considered:
+            choice = replace(choice, compared_alone=(default, alone))
+        if choice.plan is alone:
             warnings.warn(
                 f"The graph does not help here, so its edges are not used: {choice.reason} See graph_help_.",
                 stacklevel=4,
             )
-        if weigh and self.keeps:
-            choice = choice.then(choose(choice.plan, reweighted(choice.plan), self.codes, self.by_fold))
+        if tune_weights and self.keeps_folds:
+            variants = reweighted(choice.plan, defaults)
+            choice = choice.then(choose(choice.plan, variants, self.codes, self.held_out_scores, defaults))
         return choice
 
     def leave_one_out(
-        self, plan: Candidate, F: Array, ids: Array, classes: Array
+        self, choice: Choice, F: Array, ids: Array, classes: Array
     ) -> tuple[LeaveOneOut, TemperedShares | None]:
-        """Honest accuracy and margins of the labelled nodes, and the reading that suits the fitted F, if any can."""
+        """Accuracy and margins of the labelled nodes, and how to read the fitted F, if labels could be held out."""
         if not len(self.nodes):
             return empty_leave_one_out(ids, classes), None
-        held, codes, exact = self.by_one(plan), self.codes, self.exact
-        said = held.argmax(axis=1)
+        scores, codes, exact = self.leave_one_out_scores(choice.plan), self.codes, self.exact
+        predicted = scores.argmax(axis=1)
         weights = class_weights(codes[exact], predicted_shares(F))
-        accuracy, low, high = accuracy_with_interval((said == codes)[exact], weights)
-        unlabelled = np.flatnonzero(~self.material.labelled)
-        if len(unlabelled) > ENOUGH:
-            unlabelled = np.random.default_rng(self.material.seed).choice(unlabelled, ENOUGH, replace=False)
-        some = F[unlabelled] if len(unlabelled) else held
-        reading = TemperedShares(match_confidence(some, accuracy, effective_sample_size(weights)))
-        error = calibration_error(reading.soften(held[exact]), codes[exact], weights)
-        of_all = Margins(ids[self.nodes], classes[codes], classes[said], margins(shares(held), codes))
-        found = LeaveOneOut(of_all.only(exact), held[exact], accuracy, (low, high), error, of_all)
-        return found, reading
+        accuracy, low, high = accuracy_with_interval((predicted == codes)[exact], weights)
+        tempered = TemperedShares(self._temperature(F, scores, accuracy, effective_sample_size(weights)))
+        error = calibration_error(tempered.soften(scores[exact]), codes[exact], weights)
+        all_labelled = Margins(
+            ids[self.nodes], classes[codes], classes[predicted], margins(shares(scores), codes)
+        )
+        result = LeaveOneOut(
+            evaluated=all_labelled.subset(exact),
+            scores=scores[exact],
+            accuracy=accuracy,
+            interval=(low, high),
+            calibration_error=error,
+            all_labelled=all_labelled,
+        )
+        return result, tempered
 
-    def graph_help(self, classes: Array, F: Array) -> GraphHelp | None:
-        """What the graph is worth, where it was looked at."""
-        if not {"usual", "features alone"} <= set(self._by_fold):
+    def _temperature(self, F: Array, held_out: Array, accuracy: float, n_labels: float) -> float:
+        """The temperature at which F of unlabelled nodes is as confident as it is accurate."""
+        defaults = self.data.defaults
+        unlabelled = np.flatnonzero(~self.data.labelled)
+        if len(unlabelled) > defaults.confidence_sample:
+            rng = np.random.default_rng(self.data.seed)
+            unlabelled = rng.choice(unlabelled, defaults.confidence_sample, replace=False)
+        sample = F[unlabelled] if len(unlabelled) else held_out
+        return match_confidence(sample, accuracy, n_labels, defaults)
+
+    def graph_help(self, choice: Choice, F: Array, classes: Array) -> GraphHelp | None:
+        """What the graph is worth, where the candidate without it was evaluated."""
+        if choice.compared_alone is None:
             return None
-        right = [self._by_fold[name].argmax(axis=1) == self.codes for name in ("usual", "features alone")]
+        correct = [
+            self.held_out_scores(candidate).argmax(axis=1) == self.codes
+            for candidate in choice.compared_alone
+        ]
         weights = class_weights(self.codes, predicted_shares(F))
-        total = [float(np.sum(weights * hit) / weights.sum()) for hit in right]
-        there = np.unique(self.codes)
-        found = [tuple(float(hit[self.codes == k].mean()) for hit in right) for k in there]
-        return GraphHelp(total[0], total[1], dict(zip(classes[there].tolist(), found)))
+        with_graph, alone = (float(np.sum(weights * hit) / weights.sum()) for hit in correct)
+        present = np.unique(self.codes)
+        per_class = [tuple(float(hit[self.codes == k].mean()) for hit in correct) for k in present]
+        return GraphHelp(with_graph, alone, dict(zip(classes[present].tolist(), per_class)))
 
 
 def empty_leave_one_out(ids: Array, classes: Array) -> LeaveOneOut:
-    """What is known where no label can be held back: nothing."""
-    labels, numbers = classes[:0], np.empty(0)
-    scores = np.empty((0, len(classes)))
-    margin = Margins(ids[:0], labels, labels, numbers)
-    return LeaveOneOut(margin, scores, float("nan"), (0.0, 1.0), float("nan"), margin)
+    """The result where no label can be held out: nothing is known."""
+    labels = classes[:0]
+    nothing = Margins(ids[:0], labels, labels, np.empty(0))
+    return LeaveOneOut(
+        evaluated=nothing,
+        scores=np.empty((0, len(classes))),
+        accuracy=float("nan"),
+        interval=(0.0, 1.0),
+        calibration_error=float("nan"),
+        all_labelled=nothing,
+    )

@@ -1,4 +1,4 @@
-"""What a fit works on, whatever the plan: graph, features and labels, checked; encoder inputs made once."""
+"""What a fit works on, whatever the candidate: graph, features and labels, checked; encoder inputs made once."""
 
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from altopt.arrays import Array, one_hot
+from altopt.defaults import DEFAULTS, Defaults
 from altopt.graph import Graph
 from altopt.inputs import EAGER, Inputs, InputSource, Prepared, encoder_rows
 from altopt.operator import NormalizedAdjacency
@@ -15,6 +16,8 @@ from altopt.training.alternate import Problem
 
 @dataclass
 class FitData:
+    """The data of a fit, and the encoder inputs made from them so far."""
+
     graph: Graph
     A_tilde: NormalizedAdjacency
     X: Any
@@ -25,38 +28,61 @@ class FitData:
     n_diffusion: int
     seed: int
     eager: int = EAGER  # numbers of encoder inputs up to which they are made once
+    defaults: Defaults = DEFAULTS
     _made: dict[Inputs, tuple[Prepared, Any]] = field(default_factory=dict)
 
     @property
     def labelled(self) -> Array:
         return np.asarray(self.codes >= 0)
 
+    @property
+    def large(self) -> bool:
+        """Whether F is so large that candidates are not compared."""
+        return len(self.codes) * self.n_classes >= self.defaults.large
+
     def Y(self, nodes: Array) -> Array:
-        """One-hot rows of labelled nodes, given as a mask."""
+        """One-hot rows of labelled nodes, given as a mask or by number."""
         return one_hot(self.codes[nodes], self.n_classes, self.dtype)
 
-    def inputs(self, plan: Candidate) -> tuple[Prepared, Any]:
-        """The plan's encoder inputs as they are kept, and as the encoder reads them."""
-        if plan.inputs not in self._made:
+    def inputs(self, candidate: Candidate) -> tuple[Prepared, Any]:
+        """The candidate's encoder inputs as they are kept, and as the encoder reads them."""
+        if candidate.inputs not in self._made:
             source = InputSource(self.graph, self.A_tilde, self.X, self.restart, self.n_diffusion, self.seed)
-            made = plan.inputs.prepare(source)
-            self._made[plan.inputs] = made, encoder_rows(made, self.eager)
-        return self._made[plan.inputs]
+            prepared = candidate.inputs.prepare(source)
+            self._made[candidate.inputs] = prepared, encoder_rows(prepared, self.eager)
+        return self._made[candidate.inputs]
 
-    def drop_other_inputs(self, plan: Candidate) -> None:
-        """Keep this plan's inputs only."""
-        self._made = {inputs: made for inputs, made in self._made.items() if inputs == plan.inputs}
+    def drop_other_inputs(self, candidate: Candidate) -> None:
+        """Keep this candidate's inputs only."""
+        self._made = {inputs: made for inputs, made in self._made.items() if inputs == candidate.inputs}
 
-    def with_data_dependent_settings(self, plan: Candidate) -> Candidate:
-        """The plan with what its inputs decide."""
-        return replace(plan, encoder=plan.encoder.fitted_to(self.inputs(plan)[1]))
+    def with_data_dependent_settings(self, candidate: Candidate) -> Candidate:
+        """The candidate ready to be fitted: with what its inputs decide, without its relations to others."""
+        encoder = candidate.encoder.fitted_to(self.inputs(candidate)[1])
+        return replace(candidate, encoder=encoder, only_after=(), reweights=None)
 
     def problem(
-        self, plan: Candidate, labelled: Array | None = None, validation: tuple[Array, Array] | None = None
+        self,
+        candidate: Candidate,
+        labelled: Array | None = None,
+        validation: tuple[Array, Array] | None = None,
     ) -> Problem:
-        """The plan's problem with all labels, or with those of a mask of nodes."""
+        """The candidate's problem with all labels, or with those of a mask of nodes."""
         labelled = self.labelled if labelled is None else labelled
         Y = self.Y(labelled)
-        objective = plan.objective(self.graph, self.A_tilde, Y, labelled)
-        confidence = plan.feature_view.needs_confidence
-        return Problem(self.inputs(plan)[1], Y, labelled, self.dtype, objective, confidence, validation)
+        return Problem(
+            rows=self.inputs(candidate)[1],
+            Y=Y,
+            labelled=labelled,
+            dtype=self.dtype,
+            objective=candidate.objective(self.graph, self.A_tilde, Y, labelled),
+            needs_confidence=candidate.feature_view.needs_confidence,
+            validation=validation,
+            defaults=self.defaults,
+        )
+
+
+def eager_limit(n_nodes: int, n_classes: int, cross_fit: bool, defaults: Defaults = DEFAULTS) -> int:
+    """Numbers of encoder inputs up to which they are made once: more where they are read for every fold."""
+    many_reads = cross_fit and n_nodes * n_classes < defaults.large
+    return defaults.hop_limit if many_reads else EAGER

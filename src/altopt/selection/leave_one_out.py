@@ -1,4 +1,4 @@
-"""What each labelled node would be called without its own label: exact for F, honest for the encoder."""
+"""What each labelled node would be called without its own label: exact for F, unbiased for the encoder."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,112 +8,150 @@ import numpy as np
 from scipy.special import betaincinv
 
 from altopt.arrays import Array
+from altopt.defaults import DEFAULTS, Defaults
 from altopt.solvers import ConjugateGradient
 from altopt.views import Objective
 
-NUMBERS = 2**22  # of a block of unit vectors that are solved for at once, which are 8 to 64
-MOST = 2000  # labelled nodes whose own influence is solved for; above, a seeded sample
-WORK = 4e7  # nodes times unit vectors, above which the sample is smaller still
-FEWEST = 200
-# why there is none
+UNIT_BLOCK_SIZE = 2**22  # numbers in a block of unit vectors that are solved for together, which are 8 to 64
+# why there is no LeaveOneOut; the name of the attribute or method that was asked for comes first
 NOT_HELD_BACK = (
-    "needs labels held back, which this fit did not do. Fit with cross_fit=True and the squared feature and "
+    "needs held-out labels, and this fit held none out. Fit with cross_fit=True and the squared feature and "
     "label views."
 )
-OUT_OF_DATE = (
-    "would speak of labels and edges as they were at the fit; an update changed them since. Fit again."
-)
+OUT_OF_DATE = "is out of date: the model was updated after fitting. Call fit() again."
 
 
 class Margins(NamedTuple):
-    """Labelled nodes, what they were given and what all other evidence says of them."""
+    """Labelled nodes, their labels, and the predictions from all other evidence."""
 
     nodes: Array  # ids
     given: Array  # labels
     predictions: Array  # labels
     margin: Array  # share of the given class minus the largest other
 
-    def only(self, some: Array) -> "Margins":
-        return Margins(*(column[some] for column in self))
+    def subset(self, mask: Array) -> "Margins":
+        return Margins(*(column[mask] for column in self))
 
 
 @dataclass(frozen=True)
 class LeaveOneOut:
-    """One entry for each labelled node that was judged; above 2,000 of them a sample.
+    """Leave-one-out results of a fit: one entry for each evaluated label, above 2,000 labels a sample of them.
 
-    F of a node without its own label is exact for the encoder output that was used, and that comes from an
-    encoder which never saw the labels of the node's fold. `accuracy` counts each class by how many nodes are
-    predicted to have it, since labels are often balanced by design; `interval` holds it with 95 %.
+    F of a node without its own label is exact for the encoder output that was used,
+
+        F_i^(-i) = (F_i - lambda2 g_ii y_i) / (1 - lambda2 g_ii),        G = H^-1
+
+    and that output comes from an encoder that never saw the labels of the node's fold.
+
+    Parameters
+    ----------
+    evaluated : Margins
+        The evaluated labels.
+    scores : array (n_evaluated, n_classes)
+        F without the own label.
+    accuracy : float
+        Of these predictions. Classes weigh as they are predicted on all nodes, since labels are often balanced by
+        design.
+    interval : (float, float)
+        A 95 % interval of the accuracy (Jeffreys).
+    calibration_error : float
+        Expected calibration error of the probabilities at the fitted temperature.
+    all_labelled : Margins
+        All labelled nodes; those beyond the sample with g_ii approximated.
+
+    Attributes
+    ----------
+    nodes, given, predictions, margin : array (n_evaluated,)
+        Columns of `evaluated`: ids, given labels, predicted labels, and the share of the given class minus the largest
+        other; below zero, the rest of the evidence contradicts the label.
+
+    Examples
+    --------
+    >>> labels = Margins(np.array([4, 7]), np.array(["a", "b"]), np.array(["a", "a"]), np.array([0.5, -0.2]))
+    >>> result = LeaveOneOut(labels, np.eye(2), 0.5, (0.1, 0.9), 0.1, labels)
+    >>> result.margin.tolist()
+    [0.5, -0.2]
+    >>> result.suspicious()[0]
+    (7, 'b', 'a', -0.2)
     """
 
-    judged: Margins
-    scores: Array  # F without the own label, one row each
+    evaluated: Margins
+    scores: Array
     accuracy: float
     interval: tuple[float, float]
-    calibration_error: float  # of probabilities at the fitted temperature
-    of_all: Margins  # all labelled nodes; beyond the sample with their own influence approximated
+    calibration_error: float
+    all_labelled: Margins
 
     @property
     def nodes(self) -> Array:
-        return self.judged.nodes
+        return self.evaluated.nodes
 
     @property
     def given(self) -> Array:
-        return self.judged.given
+        return self.evaluated.given
 
     @property
     def predictions(self) -> Array:
-        return self.judged.predictions
+        return self.evaluated.predictions
 
     @property
     def margin(self) -> Array:
-        return self.judged.margin
+        return self.evaluated.margin
 
     def suspicious(self) -> list[tuple[Any, Any, Any, float]]:
         """(node, given, suggested, margin) of all labelled nodes, the most suspicious first."""
-        order = np.argsort(self.of_all.margin, kind="stable")
-        return list(zip(*(column[order].tolist() for column in self.of_all)))
+        order = np.argsort(self.all_labelled.margin, kind="stable")
+        return list(zip(*(column[order].tolist() for column in self.all_labelled)))
 
 
-def exact_sample(nodes: Array, n_nodes: int, seed: int) -> Array:
-    """Which of the labelled nodes are judged exactly, as a mask: all, or a seeded sample."""
-    most = max(FEWEST, min(MOST, int(WORK / n_nodes)))
-    mask = np.ones(len(nodes), dtype=bool)
-    if len(nodes) > most:
+def exact_sample(n_labels: int, n_nodes: int, seed: int, defaults: Defaults = DEFAULTS) -> Array:
+    """Which of the labels are evaluated exactly, as a mask: all, or a seeded sample."""
+    n_exact = max(defaults.exact_min, min(defaults.exact_labels, int(defaults.exact_work / n_nodes)))
+    mask = np.ones(n_labels, dtype=bool)
+    if n_labels > n_exact:
         mask[:] = False
-        mask[np.random.default_rng(seed).choice(len(nodes), most, replace=False)] = True
+        mask[np.random.default_rng(seed).choice(n_labels, n_exact, replace=False)] = True
     return mask
 
 
 def solved_inverse_diagonal(
-    objective: Callable[[Array], Objective], nodes: Array, n_nodes: int, dtype: Any
+    objective: Callable[[Array], Objective],
+    nodes: Array,
+    n_nodes: int,
+    dtype: Any,
+    rtol: tuple[float, float] = DEFAULTS.exact_rtol,
 ) -> Array:
     """g_ii of G = H^-1 for each of the nodes, from block solves H G = E, E unit vectors.
 
-    `objective` makes the views' sum for a right-hand side: lambda1 P + lambda2 M Y = E.
+    `objective` makes the sum of the views for a right-hand side: lambda1 P + lambda2 M Y = E. `rtol` is the relative
+    error in float64 and in float32.
     """
     g, width = np.empty(len(nodes)), block_width(n_nodes)
     for first in range(0, len(nodes), width):
-        some = nodes[first : first + width]
-        E = np.zeros((n_nodes, len(some)), dtype=dtype)
-        E[some, np.arange(len(some))] = 1.0
-        solved = ConjugateGradient(rtol=1e-8 if E.dtype == np.float64 else 1e-5).solve(objective(E), E).F
-        g[first : first + width] = solved[some, np.arange(len(some))]
+        block = nodes[first : first + width]
+        E = np.zeros((n_nodes, len(block)), dtype=dtype)
+        E[block, np.arange(len(block))] = 1.0
+        solver = ConjugateGradient(rtol=rtol[0] if E.dtype == np.float64 else rtol[1])
+        G = solver.solve(objective(E), E).F
+        g[first : first + width] = G[block, np.arange(len(block))]
     return g
 
 
 def block_width(n_nodes: int) -> int:
-    """How many unit vectors are solved for at once."""
-    return int(min(64, max(8, NUMBERS // n_nodes)))
+    """How many unit vectors are solved for together."""
+    return int(min(64, max(8, UNIT_BLOCK_SIZE // n_nodes)))
 
 
 def neumann_diagonal(objective: Objective, nodes: Array, n_nodes: int) -> Array | None:
-    """g_ii up to walks of length two: (1 + sum_j a_ij^2 c^2 / (d_i d_j)) / d_i, with H = diag(d) - c A_tilde."""
+    """g_ii by the Neumann series up to walks of length two; None where the views have no such system.
+
+    With H = diag(d) - c A_tilde:    g_ii = (1 + sum_j a_ij^2 c^2 / (d_i d_j)) / d_i.
+    """
     system = objective.system(n_nodes)
     if system is None:
         return None
     d, c, A = system.diagonal, system.coupling, system.A_tilde
-    # a_ij^2 = A_ij^2 / (degree_i degree_j): A_tilde itself would take much room
+    # a_ij^2 = A_ij^2 / (degree_i degree_j): A_tilde itself would take much memory
     inverse = np.zeros_like(A.degrees)
     np.divide(1.0, A.degrees, out=inverse, where=A.degrees > 0)
     squares = inverse[nodes] * (A.adjacency[nodes].power(2) @ (inverse / d))
@@ -122,18 +160,22 @@ def neumann_diagonal(objective: Objective, nodes: Array, n_nodes: int) -> Array 
 
 def without_own_label(F: Array, Y: Array, g: Array, label_weight: float) -> Array:
     """F_i^(-i) = (F_i - lambda2 g_ii y_i) / (1 - lambda2 g_ii): row i as a solve without label i would give it."""
-    taken = (label_weight * g)[:, None]
-    return np.asarray((F - taken * Y) / (1.0 - taken))
+    own = (label_weight * g)[:, None]
+    return np.asarray((F - own * Y) / (1.0 - own))
 
 
 def effective_sample_size(weights: Array) -> float:
-    """How many labels that count alike say as much as these do."""
+    """(sum w)^2 / sum w^2: how many equally weighted labels are as informative.
+
+    >>> effective_sample_size(np.array([1.0, 1.0, 0.0]))
+    2.0
+    """
     return float(np.sum(weights) ** 2 / np.sum(weights**2))
 
 
-def accuracy_with_interval(right: Array, weights: Array, level: float = 0.95) -> tuple[float, float, float]:
-    """The weighted share of right ones, and where it lies with `level` (Jeffreys, at the effective sample size)."""
-    p = float(np.sum(weights * right) / np.sum(weights))
+def accuracy_with_interval(correct: Array, weights: Array, level: float = 0.95) -> tuple[float, float, float]:
+    """The weighted accuracy and its interval at `level`: Jeffreys' (prior 1/2), at the effective sample size."""
+    p = float(np.sum(weights * correct) / np.sum(weights))
     n = effective_sample_size(weights)
     tail = (1.0 - level) / 2
     a, b = p * n + 0.5, (1 - p) * n + 0.5
@@ -141,7 +183,11 @@ def accuracy_with_interval(right: Array, weights: Array, level: float = 0.95) ->
 
 
 def margins(shares: Array, codes: Array) -> Array:
-    """Share of the given class minus the largest other."""
+    """Share of the given class minus the largest other.
+
+    >>> margins(np.array([[0.75, 0.25]]), np.array([1])).tolist()
+    [-0.5]
+    """
     rows = np.arange(len(codes))
     others = shares.copy()
     others[rows, codes] = -np.inf

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from altopt.arrays import Array, allocate, certainty
+from altopt.defaults import DEFAULTS, Defaults
 from altopt.encoders.encoder import Learner
 from altopt.operator.kernels.dispatch import release_free_memory
 from altopt.solvers.solver import Solution, Solver, Steps
@@ -28,6 +29,7 @@ class Problem:
     objective: Callable[[Array, Array], Objective]  # from P and confidence weights w to the sum of the views
     needs_confidence: bool = False  # whether the objective depends on w
     validation: tuple[Array, Array] | None = None  # nodes and their classes; used only to keep the best round
+    defaults: Defaults = DEFAULTS
 
 
 @dataclass(frozen=True)
@@ -124,7 +126,7 @@ class Outcome:
 class Update(NamedTuple):
     """What an update of F leaves besides F itself."""
 
-    readout: Readout
+    reading: Readout
     changed: float  # share of nodes whose label it changed
     converged: bool  # few enough changed for the loop to stop
     parts: dict[str, float]  # of the objective, by view
@@ -160,7 +162,7 @@ def alternate(
         update = update_F(problem, state, solvers, pseudo_labels, schedule)
         final = update.converged or n_done == schedule.n_rounds
         training = (
-            Training() if final else train_encoder(problem, state, pseudo_labels, schedule, update.readout)
+            Training() if final else train_encoder(problem, state, pseudo_labels, schedule, update.reading)
         )
         state.trace.append(record(n_done, update, training, time.perf_counter() - began))
         if final:
@@ -189,16 +191,16 @@ def update_F(
     last = state.n_done == schedule.n_rounds
     objective = problem.objective(state.P, state.w)
     solution = solve_from_start(objective, state, solvers.last if last else solvers.rounds)
-    readout = pseudo_labels.read(solution.F, state.priors)
-    changed = float(np.mean(readout.label != state.label))
+    reading = pseudo_labels.read(solution.F, state.priors)
+    changed = float(np.mean(reading.label != state.label))
     converged = schedule.converged(state.n_done, changed)
     if converged and not last and solvers.last is not solvers.rounds:
         state.start = solution.F
         solution = solve_from_start(objective, state, solvers.last)
     state.F = state.start = solution.F
-    state.w, state.label, state.priors = readout.w, readout.label, readout.priors
+    state.w, state.label, state.priors = reading.w, reading.label, reading.priors
     return Update(
-        readout=readout,
+        reading=reading,
         changed=changed,
         converged=converged,
         parts=objective.parts(state.F, solution.roughness),
@@ -221,12 +223,12 @@ def solve_from_start(objective: Objective, state: State, solver: Solver) -> Solu
 
 
 def train_encoder(
-    problem: Problem, state: State, pseudo_labels: PseudoLabels, schedule: Schedule, readout: Readout
+    problem: Problem, state: State, pseudo_labels: PseudoLabels, schedule: Schedule, reading: Readout
 ) -> Training:
     """n_epochs on the labelled nodes (weight 1) and on pseudo labels; P, and where the next update of F starts."""
     L = np.flatnonzero(problem.labelled)
-    nodes, weights = pseudo_labels.choose(readout, problem.labelled, schedule.seed + state.n_done)
-    targets = training_targets(problem, state, pseudo_labels, readout, nodes)
+    nodes, weights = pseudo_labels.choose(reading, problem.labelled, schedule.seed + state.n_done)
+    targets = training_targets(problem, state, pseudo_labels, reading, nodes)
     weights = np.concatenate([np.ones(len(L)), weights])
     # P and the last start are released during training; not an empty slice, which would keep all of P
     state.last_start = state.last_steps = None
@@ -239,12 +241,12 @@ def train_encoder(
 
 
 def training_targets(
-    problem: Problem, state: State, pseudo_labels: PseudoLabels, readout: Readout, nodes: Array
+    problem: Problem, state: State, pseudo_labels: PseudoLabels, reading: Readout, nodes: Array
 ) -> Array:
     """Target distributions of the labelled nodes, then of the pseudo-labelled `nodes`."""
     L = np.flatnonzero(problem.labelled)
     of_labelled, of_pseudo = (
-        pseudo_labels.soften(F if readout.factors is None else F * readout.factors)
+        pseudo_labels.soften(F if reading.factors is None else F * reading.factors)
         for F in (state.F[L], state.F[nodes])
     )
     targets = allocate((len(L) + len(nodes), of_labelled.shape[1]), of_labelled.dtype)
@@ -258,7 +260,7 @@ def validate(problem: Problem, state: State) -> float | None:
     nodes, classes = problem.validation
     predicted = state.F.argmax(axis=1)
     counts = np.bincount(predicted, minlength=state.F.shape[1])
-    weights = validation_weights(classes, predicted[nodes], counts)
+    weights = validation_weights(classes, predicted[nodes], counts, problem.defaults)
     accuracy = float(np.average(predicted[nodes] == classes, weights=weights))
     if state.best is None or accuracy > state.best.accuracy:
         learner = deepcopy(state.learner)

@@ -12,47 +12,50 @@ small ones.
 import numpy as np
 
 from altopt.arrays import Array, shares, softmax
-
-ENOUGH = 5000  # nodes that tell the sizes
-MANY = 10  # labels a class from which the sizes are trusted entirely
-STRENGTH = 0.3  # what the sizes by largest entries count, against all nodes' probabilities
-SURE = 0.85  # mean largest probability from which rows are read as they come
-N_UPDATES, N_MATCHES, N_HALVINGS = 20, 40, 12
-MOST = 1.6  # the largest factor; the smallest is one over it
-PRIOR = 0.5  # nodes added to each pair of classes where validation nodes tell the sizes
-FEW_STEPS = 3  # towards these sizes: more follow the chance by which these nodes were drawn
+from altopt.defaults import DEFAULTS, Defaults
 
 
-def prior_trust(n_labels: int, n_classes: int) -> float:
+def prior_trust(n_labels: int, n_classes: int, defaults: Defaults = DEFAULTS) -> float:
     """Weight of the estimated priors against the shares of F's largest entries; small with few labels."""
-    return float(min(1.0, n_labels / (MANY * n_classes)) ** 2)
+    share = min(1.0, n_labels / (defaults.prior_labels * n_classes))
+    return float(share**defaults.prior_trust_exponent)
 
 
-def estimate_priors(F: Array, temperature: float, label_shares: Array) -> Array:
+def estimate_priors(
+    F: Array, temperature: float, label_shares: Array, defaults: Defaults = DEFAULTS
+) -> Array:
     """Class priors of all nodes by an F fitted to labels with these class shares."""
-    S = informative_rows(F)
+    S = informative_rows(F, defaults)
     if not len(S):
         return np.full(F.shape[1], 1.0 / F.shape[1])
-    return em_priors(S, sharpened_temperature(S, temperature), STRENGTH, label_shares)
+    T = sharpened_temperature(S, temperature, defaults)
+    return em_priors(S, T, defaults.prior_strength, label_shares, defaults.prior_em_steps)
 
 
-def prior_factors(F: Array, priors: Array, trust: float) -> Array:
+def prior_factors(F: Array, priors: Array, trust: float, defaults: Defaults = DEFAULTS) -> Array:
     """Column factors of F under which classes have their prior share of the nodes, as far as priors are trusted."""
-    S = informative_rows(F)
+    S = informative_rows(F, defaults)
     if not len(S):
         return np.ones(F.shape[1], dtype=F.dtype)
     target = trust * priors + (1.0 - trust) * predicted_shares(S)
-    return column_factors(S, target).astype(F.dtype)
+    return column_factors(S, target, defaults).astype(F.dtype)
 
 
-def informative_rows(F: Array) -> Array:
+def informative_rows(F: Array, defaults: Defaults = DEFAULTS) -> Array:
     """Shares of a sample of rows, without uniform ones."""
-    sample = F if len(F) <= ENOUGH else F[np.linspace(0, len(F) - 1, ENOUGH).astype(np.int64)]
+    n_sample = defaults.prior_sample
+    sample = F if len(F) <= n_sample else F[np.linspace(0, len(F) - 1, n_sample).astype(np.int64)]
     S = shares(sample)
-    return np.asarray(S[S.max(axis=1) > 1.001 / F.shape[1]])
+    return np.asarray(S[S.max(axis=1) > defaults.prior_informative / F.shape[1]])
 
 
-def em_priors(S: Array, temperature: float, strength: float, label_shares: Array) -> Array:
+def em_priors(
+    S: Array,
+    temperature: float,
+    strength: float,
+    label_shares: Array,
+    n_steps: int = DEFAULTS.prior_em_steps,
+) -> Array:
     """The class priors that maximise the likelihood of rows read as posteriors softmax(S / temperature).
 
     Those posteriors hold under the class shares of the labels, which are divided out first. `strength` is the weight
@@ -60,48 +63,53 @@ def em_priors(S: Array, temperature: float, strength: float, label_shares: Array
     """
     likelihood = softmax(S, temperature) / np.maximum(label_shares, 1e-6)
     priors = first = predicted_shares(S)
-    for _ in range(N_UPDATES):
+    for _ in range(n_steps):
         posterior = likelihood * np.maximum(priors, 1e-6)
         priors = np.mean(posterior / posterior.sum(axis=1, keepdims=True), axis=0)
         priors = (priors + strength * first) / (1 + strength)
     return np.asarray(priors)
 
 
-def sharpened_temperature(S: Array, temperature: float) -> float:
-    """The temperature, or a lower one at which the mean confidence of softmax(S / T) is SURE.
+def sharpened_temperature(S: Array, temperature: float, defaults: Defaults = DEFAULTS) -> float:
+    """The temperature, or a lower one at which the mean confidence of softmax(S / T) is `prior_confidence`.
 
     From vague rows EM finds extreme priors, one class with nearly all nodes. Sharper rows keep close to the shares of
     their largest entries.
     """
 
     def confident(T: float) -> bool:
-        return bool(softmax(S, T).max(axis=1).mean() >= SURE)
+        return bool(softmax(S, T).max(axis=1).mean() >= defaults.prior_confidence)
 
     if confident(temperature):
         return temperature
-    low, high = temperature / 100, temperature
-    for _ in range(N_HALVINGS):
+    low, high = temperature / defaults.prior_sharpest, temperature
+    for _ in range(defaults.prior_halvings):
         middle = float(np.sqrt(low * high))
         low, high = (middle, high) if confident(middle) else (low, middle)
     return low
 
 
-def column_factors(S: Array, target: Array) -> Array:
+def column_factors(S: Array, target: Array, defaults: Defaults = DEFAULTS) -> Array:
     """Factors of the columns of S under which its largest entries fall on the classes in the target shares.
 
-    Each class's step grows while its direction stays and halves when it turns. Factors are bounded by MOST.
+    Each class's step grows while its direction stays and halves when it turns. Factors are bounded by
+    `prior_max_factor` and its inverse.
     """
-    log_w, direction, step = np.zeros(len(target)), np.zeros(len(target)), np.full(len(target), 0.1)
-    for _ in range(N_MATCHES):
+    log_w, direction = np.zeros(len(target)), np.zeros(len(target))
+    step = np.full(len(target), defaults.prior_step)
+    bound = np.log(defaults.prior_max_factor)
+    for _ in range(defaults.prior_factor_steps):
         gap = target - predicted_shares(S * np.exp(log_w))
-        step *= np.where(gap * direction < 0, 0.5, 1.2)
+        step *= np.where(gap * direction < 0, defaults.prior_step_shrink, defaults.prior_step_growth)
         direction = np.where(np.abs(gap) * len(S) < 1, 0.0, np.sign(gap))
         log_w += step * direction
-        log_w = np.clip(log_w - log_w.mean(), -np.log(MOST), np.log(MOST))
+        log_w = np.clip(log_w - log_w.mean(), -bound, bound)
     return np.exp(log_w)
 
 
-def validation_weights(classes: Array, predicted: Array, counts: Array) -> Array | None:
+def validation_weights(
+    classes: Array, predicted: Array, counts: Array, defaults: Defaults = DEFAULTS
+) -> Array | None:
     """Weights of the validation nodes, of true `classes` and `predicted` ones; `counts` of all nodes' predictions.
 
     If every class has equally many, the set was stratified by design, and nodes are reweighted to the estimated class
@@ -110,21 +118,30 @@ def validation_weights(classes: Array, predicted: Array, counts: Array) -> Array
     per_class = np.bincount(classes, minlength=len(counts))
     if per_class.min() < per_class.max():
         return None
-    return class_weights(classes, priors_from_confusion(classes, predicted, counts))
+    priors = priors_from_confusion(
+        classes, predicted, counts, defaults.confusion_count, defaults.confusion_steps
+    )
+    return class_weights(classes, priors)
 
 
-def priors_from_confusion(classes: Array, predicted: Array, counts: Array) -> Array:
+def priors_from_confusion(
+    classes: Array,
+    predicted: Array,
+    counts: Array,
+    pseudo_count: float = DEFAULTS.confusion_count,
+    n_steps: int = DEFAULTS.confusion_steps,
+) -> Array:
     """Class priors of the whole graph, estimated from validation nodes that were sampled equally per class.
 
     EM for label shift (Saerens et al., 2002): `classes` are their true classes, `predicted` their predictions,
     `counts` how often each class is predicted on all nodes. Using `counts` directly would reward a model that predicts
     one class for everything. A few steps from uniform priors, so that what the data cannot tell stays uniform.
     """
-    C = np.full((len(counts), len(counts)), PRIOR)
+    C = np.full((len(counts), len(counts)), pseudo_count)
     np.add.at(C, (classes, predicted), 1.0)
     C /= C.sum(axis=1, keepdims=True)
     priors = np.full(len(counts), 1.0 / len(counts))
-    for _ in range(FEW_STEPS):
+    for _ in range(n_steps):
         priors *= C @ (counts / counts.sum() / (priors @ C))
     return np.asarray(priors)
 

@@ -1,63 +1,95 @@
-"""From F to pseudo labels: how F becomes distributions, which unlabelled nodes to trust, and how much."""
+"""From F to pseudo labels: how F becomes distributions, which unlabelled nodes to train on, and their weights."""
 
-from dataclasses import dataclass
-from typing import NamedTuple, Protocol, runtime_checkable
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from typing import NamedTuple, Self
 
 import numpy as np
 
 from altopt.arrays import Array, row_blocks
+from altopt.defaults import DEFAULTS, Defaults
+from altopt.errors import InputError
 from altopt.operator.kernels.rows import most_certain_per_class, softmax_rows
 from altopt.training.class_priors import estimate_priors, prior_factors
 
 
 class Readout(NamedTuple):
-    """What F says of each node, without its whole distribution: how sure, and which class."""
+    """Certainty and class of each row of F, without its whole distribution."""
 
     w: Array  # certainty, 1 - H(S_i) / log c
     label: Array  # the class of the largest entry
     n_classes: int
-    factors: Array | None = None  # of the classes, which F's columns were multiplied by before
-    priors: Array | None = None  # of the classes, which the factors keep to
+    factors: Array | None = None  # by which the columns of F were multiplied before
+    priors: Array | None = None  # class priors that the factors keep to
 
 
-@runtime_checkable
-class PseudoLabels(Protocol):
-    """A rule that makes training material for the encoder out of F."""
+class PseudoLabels(ABC):
+    """A rule that makes training targets for the encoder out of F."""
 
+    @abstractmethod
     def soften(self, F: Array) -> Array:
         """S: F as distributions over the classes, each row by itself."""
 
+    @abstractmethod
     def read(self, F: Array, priors: Array | None = None) -> Readout:
         """Certainty and class of each row of S, which is not kept; `priors` are those of the reading before."""
 
+    @abstractmethod
     def choose(self, reading: Readout, labelled: Array, seed: int) -> tuple[Array, Array]:
         """Unlabelled nodes to train on, and a weight for each."""
 
+    @abstractmethod
     def labelled_targets(self, S: Array, Y: Array) -> Array:
-        """What the encoder should learn on labelled nodes, given their rows of S and Y."""
+        """The encoder's targets on labelled nodes, given their rows of S and Y."""
 
     def next_start(self, F: Array) -> Array:
         """Where the next update of F starts."""
+        return F
+
+    def with_limit(self, limit: int) -> "PseudoLabels":
+        """The rule with at most `limit` pseudo labels a round, if it has such a limit."""
+        return self
 
 
 @dataclass(frozen=True)
-class TopPerClass:
-    """The paper's rule: S = softmax(F / temperature), the n_pseudo surest nodes of each class, weight w_i.
+class TopPerClass(PseudoLabels):
+    """The paper's rule: S = softmax(F / temperature), the n_pseudo most certain nodes of each class, weight w_i.
 
     A class with fewer candidates gives what it has: nothing is padded from another class, and labelled nodes
     are never taken.
+
+    Parameters
+    ----------
+    n_pseudo : int
+        Nodes per class.
+    temperature : float
+        Of the softmax.
+    min_confidence : float
+        Certainty w_i below which a node is never taken.
+
+    Examples
+    --------
+    >>> rule = TopPerClass(n_pseudo=1)
+    >>> F = np.array([[1.0, 0.0], [0.6, 0.4], [0.1, 0.9], [0.2, 0.8]])
+    >>> nodes, weights = rule.choose(rule.read(F), labelled=np.array([True, False, False, False]), seed=0)
+    >>> nodes.tolist()
+    [1, 2]
     """
 
     n_pseudo: int = 100
     temperature: float = 0.1
     min_confidence: float = 0.0
 
+    def __post_init__(self) -> None:
+        require_at_least("n_pseudo", self.n_pseudo, 0)
+        require_softmax(self.temperature, self.min_confidence)
+
     def soften(self, F: Array) -> Array:
-        return softmax_rows(F, self.temperature, of_shares=False).S
+        return soften(F, self.temperature, of_shares=False).S
 
     def read(self, F: Array, priors: Array | None = None) -> Readout:
-        found = softmax_rows(F, self.temperature, of_shares=False, keep=False)
-        return Readout(found.w, found.label, F.shape[1])
+        softened = softmax_rows(F, self.temperature, of_shares=False, keep=False)
+        return Readout(softened.w, softened.label, F.shape[1])
 
     def choose(self, reading: Readout, labelled: Array, seed: int) -> tuple[Array, Array]:
         w, label = reading.w, reading.label
@@ -73,40 +105,71 @@ class TopPerClass:
 
 
 @dataclass(frozen=True)
-class ClassBalanced:
-    """All unlabelled nodes, weight w_i^2, each class with the same total, the sum at most `times_labelled` labels'.
+class ClassBalanced(PseudoLabels):
+    """Every unlabelled node, weighted by certainty squared; the default rule.
 
-    S = softmax(shares of F / temperature). Above `limit` unlabelled nodes a seeded sample serves: what the
-    encoder needs is a spread of nodes, not every one.
+    S = softmax(shares of F / temperature). Weights are rescaled so that all classes have the same total and the overall
+    total is at most `times_labelled` times the number of labels. Above `limit` unlabelled nodes a seeded sample serves:
+    the encoder needs a spread of nodes, not every one.
 
-    With `trust`, F's columns are multiplied before that, so that each class has about as many nodes as the first F said
-    (`class_sizes`): what an encoder mistakes once it would teach itself in every round.
+    With `trust`, the columns of F are multiplied first, so that the classes follow the priors estimated from the first
+    F (`class_priors`): otherwise an encoder would teach itself its own bias in every round.
+
+    Parameters
+    ----------
+    temperature : float
+        Of the softmax.
+    min_confidence : float
+        Certainty below which a node is never taken.
+    times_labelled : float
+        Total weight of pseudo labels, in given labels.
+    limit : int
+        Pseudo labels a round.
+    trust : float, optional
+        In the class priors estimated from the first F; None: F is read as it is.
+    label_shares : tuple of float
+        Class shares of the given labels; uniform where empty.
+    defaults : Defaults
+        Numbers of the estimation of priors.
+
+    Examples
+    --------
+    >>> rule = ClassBalanced()
+    >>> F = np.array([[1.0, 0.0], [1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    >>> nodes, weights = rule.choose(rule.read(F), labelled=np.array([True, False, False, False]), seed=0)
+    >>> nodes.tolist(), bool(np.isclose(weights[0] + weights[1], weights[2]))
+    ([1, 2, 3], True)
     """
 
-    temperature: float = 0.2
+    temperature: float = DEFAULTS.temperature
     min_confidence: float = 0.0
-    times_labelled: float = 5.0
-    limit: int = 6000
-    trust: float | None = None  # in the priors of classes by the first F; None: F is taken as it is
-    label_shares: tuple[float, ...] = ()  # the classes' shares of the given labels; alike where not said
+    times_labelled: float = DEFAULTS.pseudo_times_labelled
+    limit: int = DEFAULTS.pseudo_limit
+    trust: float | None = None
+    label_shares: tuple[float, ...] = ()
+    defaults: Defaults = DEFAULTS
+
+    def __post_init__(self) -> None:
+        require_at_least("times_labelled", self.times_labelled, 0)
+        require_at_least("limit", self.limit, 1)
+        require_softmax(self.temperature, self.min_confidence)
 
     def soften(self, F: Array) -> Array:
-        return softmax_rows(F, self.temperature, of_shares=True).S
+        return soften(F, self.temperature, of_shares=True).S
 
     def read(self, F: Array, priors: Array | None = None) -> Readout:
         if self.trust is None:
-            found = softmax_rows(F, self.temperature, of_shares=True, keep=False)
-            return Readout(found.w, found.label, F.shape[1])
+            softened = softmax_rows(F, self.temperature, of_shares=True, keep=False)
+            return Readout(softened.w, softened.label, F.shape[1])
         if priors is None:
-            alike = np.full(F.shape[1], 1.0 / F.shape[1])
-            priors = estimate_priors(
-                F, self.temperature, np.array(self.label_shares) if self.label_shares else alike
-            )
-        factors = prior_factors(F, priors, self.trust)
+            uniform = np.full(F.shape[1], 1.0 / F.shape[1])
+            label_shares = np.array(self.label_shares) if self.label_shares else uniform
+            priors = estimate_priors(F, self.temperature, label_shares, self.defaults)
+        factors = prior_factors(F, priors, self.trust, self.defaults)
         w, label = np.empty(len(F)), np.empty(len(F), dtype=np.int32)
         for rows in row_blocks(len(F)):
-            found = softmax_rows(F[rows] * factors, self.temperature, of_shares=True, keep=False)
-            w[rows], label[rows] = found.w, found.label
+            softened = softmax_rows(F[rows] * factors, self.temperature, of_shares=True, keep=False)
+            w[rows], label[rows] = softened.w, softened.label
         return Readout(w, label, F.shape[1], factors, priors)
 
     def choose(self, reading: Readout, labelled: Array, seed: int) -> tuple[Array, Array]:
@@ -114,32 +177,48 @@ class ClassBalanced:
         if len(nodes) > self.limit:
             nodes = np.sort(np.random.default_rng(seed).choice(nodes, self.limit, replace=False))
         nodes = nodes[reading.w[nodes] >= self.min_confidence]
-        w, label = reading.w[nodes] ** 2, reading.label[nodes]
+        w, label = reading.w[nodes] ** self.defaults.certainty_exponent, reading.label[nodes]
         total = min(self.times_labelled * labelled.sum(), w.sum())
         per_class = np.bincount(label, weights=w, minlength=reading.n_classes).astype(float)
-        present = max(int(np.count_nonzero(per_class)), 1)
-        share = np.divide(total / present, per_class, out=np.zeros_like(per_class), where=per_class > 0)
-        return nodes, w * share[label]
+        n_present = max(int(np.count_nonzero(per_class)), 1)
+        factor = np.divide(total / n_present, per_class, out=np.zeros_like(per_class), where=per_class > 0)
+        return nodes, w * factor[label]
 
     def labelled_targets(self, S: Array, Y: Array) -> Array:
         return Y
 
-    def next_start(self, F: Array) -> Array:
-        return F
+    def with_limit(self, limit: int) -> Self:
+        return replace(self, limit=limit)
 
 
 @dataclass(frozen=True)
-class ConfidenceThreshold:
-    """ALT-OPT-N's rule: S = softmax(F), every node whose certainty w_i passes min_confidence, weight w_i."""
+class ConfidenceThreshold(PseudoLabels):
+    """The rule of ALT-OPT-N: S = softmax(F), every node whose certainty w_i passes min_confidence, weight w_i.
+
+    Parameters
+    ----------
+    min_confidence : float
+        Certainty that a node must pass.
+
+    Examples
+    --------
+    >>> rule = ConfidenceThreshold(0.5)
+    >>> reading = rule.read(np.array([[9.0, 0.0], [0.1, 0.0], [0.0, 9.0]]))
+    >>> rule.choose(reading, labelled=np.array([True, False, False]), seed=0)[0].tolist()
+    [2]
+    """
 
     min_confidence: float = 0.0
 
+    def __post_init__(self) -> None:
+        require_softmax(1.0, self.min_confidence)
+
     def soften(self, F: Array) -> Array:
-        return softmax_rows(F, 1.0, of_shares=False).S
+        return soften(F, 1.0, of_shares=False).S
 
     def read(self, F: Array, priors: Array | None = None) -> Readout:
-        found = softmax_rows(F, 1.0, of_shares=False, keep=False)
-        return Readout(found.w, found.label, F.shape[1])
+        softened = softmax_rows(F, 1.0, of_shares=False, keep=False)
+        return Readout(softened.w, softened.label, F.shape[1])
 
     def choose(self, reading: Readout, labelled: Array, seed: int) -> tuple[Array, Array]:
         nodes = np.flatnonzero(~labelled & (reading.w > self.min_confidence))
@@ -148,13 +227,22 @@ class ConfidenceThreshold:
     def labelled_targets(self, S: Array, Y: Array) -> Array:
         return S
 
-    def next_start(self, F: Array) -> Array:
-        return F
-
 
 @dataclass(frozen=True)
-class NoPseudoLabels:
-    """The ablation without pseudo labels: F is softened by `rule`, but the encoder sees true labels only."""
+class NoPseudoLabels(PseudoLabels):
+    """The ablation without pseudo labels: F is softened by `rule`, but the encoder sees true labels only.
+
+    Parameters
+    ----------
+    rule : PseudoLabels
+        How F is softened and carried to the next round.
+
+    Examples
+    --------
+    >>> rule = NoPseudoLabels(TopPerClass())
+    >>> len(rule.choose(rule.read(np.eye(2)), labelled=np.array([True, False]), seed=0)[0])
+    0
+    """
 
     rule: PseudoLabels
 
@@ -172,3 +260,15 @@ class NoPseudoLabels:
 
     def next_start(self, F: Array) -> Array:
         return self.rule.next_start(F)
+
+
+def require_at_least(name: str, value: float, least: float) -> None:
+    if not value >= least:
+        raise InputError(f"{name} must be {least} or more, but is {value!r}.")
+
+
+def require_softmax(temperature: float, min_confidence: float) -> None:
+    if not temperature > 0:
+        raise InputError(f"temperature must be above 0, but is {temperature!r}.")
+    if not 0 <= min_confidence <= 1:
+        raise InputError(f"min_confidence must be between 0 and 1, but is {min_confidence!r}.")

@@ -1,0 +1,320 @@
+"""Every number of the recipe that AltOpt follows by default: what it is, why it is so, and where that was found.
+
+`python -m altopt.defaults` prints docs/defaults.md. Limits of memory and time that do not change an answer stand
+beside the code they limit.
+"""
+
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from altopt.errors import InputError
+
+HAND = "Set by hand; not measured."
+TIME = "Bounds the time of a fit; set by hand, its price in accuracy was not measured."
+MEMORY = "Bounds the memory of a fit; set by hand, its price in accuracy was not measured."
+ITERATIONS = "Enough for the iteration to settle; set by hand, not measured."
+SEARCH = "Found by search on splits 200 and up of the benchmark graphs, which are not reported"
+PRIORS = (
+    f"{SEARCH}, for estimated class priors as a whole (commits 589bb82 and 7417d0e); not measured by itself."
+)
+HETEROPHILY = (
+    "Found by search on validation nodes of the two heterophilous graphs without duplicates, some of them test nodes "
+    "of other splits (docs/results.md, Heterophilous graphs; commits e8c8ccb and 31cb147)."
+)
+
+FIT, PARAMETER, PART = "AltOpt(defaults=...)", "a parameter of AltOpt", "a setting of a part"
+
+
+def number(value: Any, what: str, why: str, set_by: str = FIT) -> Any:
+    """A field of Defaults with its provenance; `set_by` is where another value is given."""
+    return field(default=value, metadata={"what": what, "why": why, "set_by": set_by})
+
+
+@dataclass(frozen=True)
+class Defaults:
+    """The numbers of the recipe.
+
+    Each field carries `what`, `why` and `set_by` in its metadata. `AltOpt(defaults=...)` takes another instance;
+    a number that is a parameter of AltOpt, or a setting of a part such as `KernelEncoder`, is given there instead.
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> replace(DEFAULTS, n_folds=3).n_folds
+    3
+    >>> next(field for field in fields(DEFAULTS) if field.name == "n_folds").metadata["why"]
+    'Usual for cross-validation; another number was not measured.'
+    """
+
+    # the loop
+    n_rounds: int = number(5, "rounds of (update F, train the encoder)", "As in AltOpt.paper.", PARAMETER)
+    n_diffusion: int = number(10, "steps of the diffusion of X", HAND, PARAMETER)
+    n_warmup: int = number(40, "encoder epochs before the first round", HAND, PARAMETER)
+    n_epochs: int = number(40, "encoder epochs in each round", HAND, PARAMETER)
+    n_neighbors: int = number(10, "neighbours in the graph built from X", HAND, PARAMETER)
+    temperature: float = number(0.2, "temperature of the softmax that makes pseudo labels", HAND, PARAMETER)
+    view_weight: float = number(2.0, "feature_weight and label_weight; the graph's weight is 1", HAND)
+    restart: float = number(
+        0.2,
+        "restart of the diffusion with `few_labels` labels or more",
+        f"{SEARCH}, and of three tables of scikit-learn; 0.3 was tried and not taken (commit e9197dc).",
+    )
+    restart_few: float = number(
+        0.1,
+        "restart of the diffusion with fewer labels",
+        f"With few labels what neighbours share counts for more. {SEARCH} (commit e9197dc).",
+    )
+    few_labels: int = number(30, "labels from which `restart` holds", f"{SEARCH} (commit e9197dc).")
+    stop_when_changed_below: float = number(0.001, "share of changed labels at which the rounds end", HAND)
+    rtol_rounds: float = number(
+        1e-2,
+        "relative error of F in the rounds",
+        "There F only selects and weights pseudo labels. The price in accuracy was not measured.",
+    )
+    rtol_last: float = number(
+        1e-6, "relative error of the last F", "Below what any answer shows: scores agree to six digits."
+    )
+    jacobi_rounds: int = number(20, "Jacobi steps in the rounds, for views that are not quadratic", HAND)
+    jacobi_last: int = number(200, "Jacobi steps of the last update, for views that are not quadratic", HAND)
+
+    # pseudo labels
+    pseudo_times_labelled: float = number(5.0, "total weight of pseudo labels, in given labels", HAND)
+    pseudo_limit: int = number(
+        6000, "pseudo labels in a round", "The encoder needs a spread of nodes, not every one; not measured."
+    )
+    certainty_exponent: int = number(2, "power of the certainty w that weights a pseudo label", HAND)
+
+    # class priors
+    prior_labels: int = number(
+        10,
+        "labels a class from which estimated priors are trusted fully",
+        f"With fewer they are held back. {PRIORS}",
+    )
+    prior_trust_exponent: int = number(2, "power of the trust below that number", PRIORS)
+    prior_sample: int = number(5000, "rows of F that priors are estimated from", TIME)
+    prior_informative: float = number(
+        1.001,
+        "times 1/c: largest share of a row from which it is not uniform",
+        "Just above rounding; not measured.",
+    )
+    prior_strength: float = number(
+        0.3, "weight of the shares of largest entries in EM, all rows together 1", PRIORS
+    )
+    prior_confidence: float = number(
+        0.85,
+        "mean confidence to which rows are sharpened before EM",
+        f"From vague rows EM finds one class with nearly all nodes. {PRIORS}",
+    )
+    prior_em_steps: int = number(20, "EM steps", ITERATIONS)
+    prior_halvings: int = number(12, "bisections for the sharper temperature", ITERATIONS)
+    prior_sharpest: float = number(100.0, "largest factor by which the temperature is lowered", HAND)
+    prior_max_factor: float = number(
+        1.6, "largest column factor of F; the smallest is one over it", f"Was 4.0 before 7417d0e. {PRIORS}"
+    )
+    prior_factor_steps: int = number(40, "steps of the search for column factors", ITERATIONS)
+    prior_step: float = number(0.1, "first step of that search, in logarithms", HAND)
+    prior_step_growth: float = number(1.2, "growth of a step whose direction stays", HAND)
+    prior_step_shrink: float = number(0.5, "shrinkage of a step whose direction turns", HAND)
+    confusion_count: float = number(
+        0.5,
+        "pseudo-count of each pair of classes in the confusion matrix of validation nodes",
+        "Jeffreys' prior.",
+    )
+    confusion_steps: int = number(
+        3,
+        "EM steps from uniform priors to those behind the confusion matrix",
+        "More steps follow the chance in which nodes were drawn. The number was set by hand (commit e915ce4).",
+    )
+
+    # what the encoder reads, and how tight it is
+    hops: tuple[int, ...] = number((0, 1, 2), "hops that the encoder reads", HAND)
+    hop_components: int = number(128, "leading directions of each hop", HAND)
+    diffused_components: int = number(256, "leading directions of the diffused features", HAND)
+    directions_per_label: int = number(
+        2,
+        "leading directions of each hop for a label",
+        "Few labels cannot tell more apart: +10 points on one benchmark graph with one label a class, +1.5 on another "
+        f"with five, nothing lost on average. {SEARCH} (commit f26ab7a).",
+    )
+    min_directions: int = number(
+        16, "leading directions of each hop at the least", f"{SEARCH} (commit f26ab7a)."
+    )
+    diffused_directions: int = number(
+        2, "diffused directions for one of each hop", f"{SEARCH} (commit f26ab7a)."
+    )
+    hop_limit: int = number(40_000_000, "numbers in the encoder's inputs up to which hops are read", MEMORY)
+    half_limit: int = number(
+        100_000_000, "numbers of diffused features above which float16 keeps them", MEMORY
+    )
+    row_exponent: float = number(0.5, "power of its length by which a row is divided", HAND, PART)
+    n_power: int = number(
+        2,
+        "power iterations for leading directions",
+        "Fewer were tried and not taken (docs/results.md).",
+        PART,
+    )
+    block_row_exponent: float = number(
+        0.5, "power of its length by which a row of a block is divided", HAND, PART
+    )
+    dense_share: float = number(
+        0.5,
+        "share of non-zero entries above which columns are measurements, and standardised",
+        "Mostly-zero columns are counts or indicators, where zero means absent; the share was not measured.",
+        PART,
+    )
+    start_frequency: float = number(
+        3.0, "frequency of the cosines that seed directions of the adjacency", HAND, PART
+    )
+    C: float = number(
+        20.0,
+        "C of the linear encoder for inputs of effective rank `C_rank`",
+        f"The best C fell with the effective rank, and one rule served all. {SEARCH}, and of three tables of "
+        "scikit-learn (commit e9197dc).",
+        PART,
+    )
+    C_rank: float = number(35.0, "effective rank for which `C` holds", "As `C`.", PART)
+    C_exponent: float = number(1.5, "power of the effective rank with which C falls", "As `C`.", PART)
+    C_max: float = number(40.0, "largest C", "As `C`.", PART)
+    C_sample: int = number(1000, "rows from which the effective rank is estimated", TIME, PART)
+    sharpness: float = number(
+        2.0,
+        "factor of the logits before the softmax",
+        "L2 shrinks logits; the factor was not measured.",
+        PART,
+    )
+    encoder_tolerance: float = number(1e-4, "relative fall of the loss at which L-BFGS ends", TIME, PART)
+    kernel_gamma: float = number(3.0, "gamma of the kernel exp(gamma (cos - 1))", HAND, PART)
+    kernel_ridge: float = number(0.1, "ridge of the kernel encoder, on adjacency rows alone", HAND, PART)
+    kernel_rows: int = number(4000, "training rows up to which the kernel solution is exact", TIME, PART)
+    kernel_landmarks: int = number(2000, "landmarks above", TIME, PART)
+
+    # candidates
+    C_factors: tuple[float, float] = number(
+        (0.4, 3.0),
+        "factors of C in the candidates tighter and freer",
+        "Were 0.2 and 4 before e9197dc; by hand.",
+        PART,
+    )
+    weight_factors: tuple[float, float] = number((0.25, 4.0), "factors of the views' weights tried", HAND)
+    kernel_limit: int = number(100_000_000, "nodes times labels up to which kernels are candidates", TIME)
+    surroundings_ridge: float = number(0.5, "ridge of the kernel on ties and surroundings", HETEROPHILY)
+    forest_labels: tuple[int, int] = number(
+        (200, 10_000), "labels from and up to which a forest is grown", HAND
+    )
+    forest_trees: int = number(300, "trees of the forest", HAND)
+    forest_leaf: int = number(2, "least nodes in a leaf", HETEROPHILY)
+    forest_features: float = number(0.3, "share of the inputs tried at a split", HAND)
+    forest_components: int = number(32, "leading directions of each hop that the forest reads", HETEROPHILY)
+    alone_components: int = number(256, "leading directions of the features alone", HAND)
+    alone_min_z: float = number(
+        2.0,
+        "standard errors by which the features alone must win",
+        "A graph is not to be set aside on a slight lead (commit d166be9); the number was not measured.",
+    )
+
+    # comparison and cross-fitting
+    n_folds: int = number(
+        5, "folds of held-out labels", "Usual for cross-validation; another number was not measured."
+    )
+    fold_rounds: int = number(2, "rounds of a fit without a fold", TIME)
+    fold_pseudo_limit: int = number(1500, "pseudo labels in a round of a fit without a fold", TIME)
+    large: int = number(5_000_000, "numbers of F from which candidates are not compared", TIME)
+    n_folds_large: int = number(2, "folds from there on", TIME)
+    keep_folds: int = number(
+        1_000_000, "numbers of F up to which P of the folds is kept and weights compared", MEMORY
+    )
+    many_labels: int = number(100, "held-out labels from which `min_z` decides, below `min_z_few`", HAND)
+    min_z: float = number(
+        1.0, "standard errors by which a candidate must win", "The one-standard-error rule."
+    )
+    min_z_few: float = number(
+        2.5, "standard errors by which it must win with few labels", "A few labels cannot tell; not measured."
+    )
+    min_gain: float = number(
+        0.005,
+        "fall of the Brier score that counts",
+        "A difference must matter too (commit 36bd13f); by hand.",
+    )
+
+    # leave-one-out
+    exact_labels: int = number(2000, "labelled nodes whose inverse diagonal is solved for", TIME)
+    exact_work: float = number(4e7, "nodes times such labels; above, fewer labels", TIME)
+    exact_min: int = number(200, "such labels at the least", TIME)
+    exact_rtol: tuple[float, float] = number(
+        (1e-8, 1e-5), "relative error of that solve in float64 and float32", "Near the precision of each."
+    )
+
+    # calibration
+    softmax_temperature: float = number(0.2, "prior temperature of a candidate's probabilities", HAND)
+    softmax_bounds: tuple[float, float] = number((0.02, 2.0), "bounds of that temperature", HAND)
+    softmax_prior: float = number(
+        10.0,
+        "weight of the prior: labels, at half a unit of log T",
+        "So few labels cannot tell; set by hand.",
+    )
+    power_temperature: float = number(
+        1.5,
+        "prior of temperature_",
+        "Shares of F are mostly overconfident by as much. The form was compared on splits 100 to 103 of five "
+        "benchmark graphs, on nodes neither labelled nor tested (docs/results.md); the number is by hand.",
+    )
+    power_bounds: tuple[float, float] = number((0.1, 10.0), "bounds of temperature_", HAND)
+    power_prior: float = number(
+        1.0, "weight of that prior, as (log T)^2 against squared standard errors", HAND
+    )
+    power_variance: float = number(0.05, "added to the variance p (1 - p) of the accuracy", HAND)
+    confidence_sample: int = number(20_000, "unlabelled nodes whose confidence is matched", TIME)
+
+    # suggestions
+    suggest_candidates: int = number(1000, "nodes that suggestions are picked from", TIME, PART)
+    suggest_witnesses: int = number(3000, "nodes that a suggestion is evaluated on", TIME, PART)
+    suggest_trust: float = number(
+        3.0,
+        "labels a class at which the model's own doubt weighs as much as coverage",
+        "A model of few labels does not know what it does not know; the number was not measured.",
+        PART,
+    )
+    suggest_tolerance: float = number(1e-3, "tolerance of the pushes for the inverse diagonal", TIME, PART)
+
+
+DEFAULTS = Defaults()
+
+
+def checked(defaults: Defaults | None) -> Defaults:
+    """The given numbers, or DEFAULTS; refuses one that has to be given elsewhere, where it would be ignored."""
+    if defaults is None:
+        return DEFAULTS
+    if not isinstance(defaults, Defaults):
+        raise InputError(
+            f"defaults must be a Defaults, but is {defaults!r}. Make one with replace(DEFAULTS, ...)."
+        )
+    for entry in fields(defaults):
+        value = getattr(defaults, entry.name)
+        if entry.metadata["set_by"] != FIT and value != entry.default:
+            raise InputError(
+                f"defaults has {entry.name}={value!r}, which is {entry.metadata['set_by']}. Give it there."
+            )
+    return defaults
+
+
+def page() -> str:
+    """docs/defaults.md."""
+    lines = [
+        "# Defaults",
+        "",
+        "Every number of the recipe, from `altopt.defaults`; `python -m altopt.defaults` prints this page. The last",
+        "column says where another value is given: `AltOpt(defaults=replace(DEFAULTS, n_folds=3))`, say.",
+        "",
+        "| name | value | what | why | set by |",
+        "|---|---|---|---|---|",
+    ]
+    for entry in fields(Defaults):
+        about = entry.metadata
+        lines.append(
+            f"| `{entry.name}` | {entry.default} | {about['what']} | {about['why']} | {about['set_by']} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    print(page(), end="")
