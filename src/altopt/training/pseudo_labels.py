@@ -85,7 +85,7 @@ class TopPerClass(PseudoLabels):
         require_softmax(self.temperature, self.min_confidence)
 
     def soften(self, F: Array) -> Array:
-        return soften(F, self.temperature, of_shares=False).S
+        return softmax_rows(F, self.temperature, of_shares=False).S
 
     def read(self, F: Array, priors: Array | None = None) -> Readout:
         softened = softmax_rows(F, self.temperature, of_shares=False, keep=False)
@@ -155,7 +155,7 @@ class ClassBalanced(PseudoLabels):
         require_softmax(self.temperature, self.min_confidence)
 
     def soften(self, F: Array) -> Array:
-        return soften(F, self.temperature, of_shares=True).S
+        return softmax_rows(F, self.temperature, of_shares=True).S
 
     def read(self, F: Array, priors: Array | None = None) -> Readout:
         if self.trust is None:
@@ -214,7 +214,7 @@ class ConfidenceThreshold(PseudoLabels):
         require_softmax(1.0, self.min_confidence)
 
     def soften(self, F: Array) -> Array:
-        return soften(F, 1.0, of_shares=False).S
+        return softmax_rows(F, 1.0, of_shares=False).S
 
     def read(self, F: Array, priors: Array | None = None) -> Readout:
         softened = softmax_rows(F, 1.0, of_shares=False, keep=False)
