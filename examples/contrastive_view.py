@@ -1,8 +1,8 @@
-"""A contrastive graph view: neighbours are positive pairs and draw together, random pairs push apart.
+"""A contrastive graph view: neighbours are positive pairs and attract, random pairs are negative and repel.
 
-With negatives drawn in proportion to degree, as is usual, their expected push has a closed form: it is a single
-direction, s = D^1/2 1 / ||D^1/2 1||, the one in which all nodes agree. No pair is ever drawn.
-What it is for: graphs so well connected that the Laplacian alone would let one class flow over all of them.
+With negatives sampled in proportion to degree, as is usual, their expected term has a closed form: a penalty on one
+direction, s = D^1/2 1 / ||D^1/2 1||, in which all nodes agree. No pair is ever sampled.
+What it is for: graphs so well connected that with the Laplacian alone one class would spread over all of them.
 Run it: python examples/contrastive_view.py
 """
 
@@ -26,7 +26,7 @@ class ContrastiveView(QuadraticForm):
     """
 
     A_tilde: NormalizedAdjacency
-    negatives: float = 1.0  # their weight against the positives
+    negatives: float = 1.0  # weight of negative pairs, relative to positive ones
 
     @property
     def s(self):
@@ -48,7 +48,7 @@ class ContrastiveView(QuadraticForm):
 
 @dataclass(frozen=True)
 class Contrast(ViewSettings):
-    """Settings: how much negative pairs count."""
+    """Settings: the weight of negative pairs."""
 
     negatives: float = 1.0
 

@@ -1,9 +1,9 @@
-"""An embedding as a graph view: nodes that random walks find in the same company should carry the same label.
+"""An embedding as a graph view: nodes that co-occur on random walks should carry the same label.
 
-DeepWalk in closed form (its window's co-occurrences, their positive pointwise mutual information, its leading
-directions by scikit-learn), then the Laplacian view on each node's nearest neighbours in the embedding.
-What it is for: finding out whether walks see more than edges do. On the generated graph below they see less, as the two
-lines it prints show: compare before you choose it.
+DeepWalk in closed form (co-occurrences in its window, their positive pointwise mutual information, its leading
+singular directions), then the Laplacian view on the k-nearest-neighbour graph of the embedding.
+What it is for: finding out whether walks tell more than edges do. On the generated graph below they tell less, as the
+two lines it prints show: compare before you choose it.
 Run it: python examples/embedding_view.py
 """
 
@@ -30,16 +30,16 @@ class Embedding(ViewSettings):
     n_neighbors: int = 5
 
     def view(self, graph, A_tilde):
-        n, there = graph.n_nodes, np.flatnonzero(graph.degrees > 0)
-        k = min(self.n_neighbors, len(there) - 1)
-        E = self.embedding(graph.adjacency[there][:, there].astype(float), graph.degrees[there])
-        near = kneighbors_graph(E, k, mode="distance", metric="cosine").tocoo()
-        likeness = np.maximum(2.0 - near.data, 1e-6)  # 1 + cosine
-        N = sp.csr_array((likeness, (there[near.row], there[near.col])), shape=(n, n))
+        n, connected = graph.n_nodes, np.flatnonzero(graph.degrees > 0)
+        k = min(self.n_neighbors, len(connected) - 1)
+        E = self.embedding(graph.adjacency[connected][:, connected].astype(float), graph.degrees[connected])
+        distances = kneighbors_graph(E, k, mode="distance", metric="cosine").tocoo()
+        similarity = np.maximum(2.0 - distances.data, 1e-6)  # 1 + cosine
+        N = sp.csr_array((similarity, (connected[distances.row], connected[distances.col])), shape=(n, n))
         return GraphView(NormalizedAdjacency(N.maximum(N.T)))
 
     def embedding(self, A, degrees):
-        """PMI_ij = log(volume / window * sum_r (D^-1 A)^r_ij / d_j), negative ones cut, in its leading directions."""
+        """PMI_ij = log(volume / window * sum_r (D^-1 A)^r_ij / d_j), negative entries 0, in its leading directions."""
         walk = sp.diags_array(1.0 / degrees) @ A
         total = step = walk
         for _ in range(self.window - 1):

@@ -1,8 +1,8 @@
-"""Multidimensional scaling on landmarks as a feature view: F keeps the distances that the features say.
+"""Multidimensional scaling on landmarks as a feature view: F keeps the distances that the encoder gives.
 
-The landmarks are the c ideal nodes, one per class (the corners e_k); d_ik = ||P_i - e_k|| is how far the encoder puts
-node i from each. F_i may come no farther from any of them: the one-sided stress of scaling, which is convex.
-What it is for: an example of D_X that is not a squared or cross-entropy distance. Least at F = P, and flatter around it
+The landmarks are the corners e_k of the simplex, one per class; d_ik = ||P_i - e_k|| is the encoder's distance between
+node i and class k. F_i pays for being farther from a landmark than that: the one-sided stress of scaling, a convex D.
+What it is for: an example of D_X that is neither squared nor a cross entropy. Minimal at F = P, and flatter around it
 than ||P - F||^2 where only some distances grow.
 Run it: python examples/landmark_view.py
 """
@@ -22,7 +22,7 @@ from altopt.views import Curvature, View
 class LandmarkView(View):
     """D_X = 1/2 sum_ik max(||F_i - e_k|| - d_ik, 0)^2.
 
-    Each of the c terms has half a Hessian between 0 and 1/2, in whichever direction.
+    Half the Hessian of each of the c terms lies between 0 and 1/2.
     """
 
     name: ClassVar[str] = "features"
@@ -31,20 +31,20 @@ class LandmarkView(View):
     P: np.ndarray
     weight: float = 1.0
 
-    def _off(self, F, k):
-        """F_i - e_k, its length, and by how much that is too long."""
+    def _excess(self, F, k):
+        """F_i - e_k, its length, and by how much that exceeds d_ik."""
         corner = np.eye(F.shape[1], dtype=F.dtype)[k]
         r = np.linalg.norm(F - corner, axis=1, keepdims=True)
         return F - corner, r, np.maximum(r - np.linalg.norm(self.P - corner, axis=1, keepdims=True), 0.0)
 
     def distance(self, F):
-        return 0.5 * float(sum(np.sum(self._off(F, k)[2] ** 2) for k in range(F.shape[1])))
+        return 0.5 * float(sum(np.sum(self._excess(F, k)[2] ** 2) for k in range(F.shape[1])))
 
     def residual(self, F):
         total = np.zeros_like(F)
         for k in range(F.shape[1]):
-            off, r, excess = self._off(F, k)
-            total += 0.5 * excess * off / np.maximum(r, 1e-300)
+            difference, r, excess = self._excess(F, k)
+            total += 0.5 * excess * difference / np.maximum(r, 1e-300)
         return total
 
     def curvature(self):

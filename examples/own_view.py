@@ -1,4 +1,4 @@
-"""A graph view of one's own: edges inside triangles count more. Run it: python examples/own_view.py"""
+"""A graph view of your own: edges inside triangles count more. Run it: python examples/own_view.py"""
 
 from dataclasses import dataclass
 
@@ -30,7 +30,7 @@ class TriangleView(QuadraticForm):
 
 @dataclass(frozen=True)
 class Triangles(ViewSettings):
-    """Settings: how much a triangle counts against the edge itself."""
+    """Settings: the weight of a triangle, relative to the edge itself."""
 
     worth: float = 1.0
 
@@ -41,7 +41,7 @@ class Triangles(ViewSettings):
 
 
 def main():
-    check_graph_view(Triangles())  # half gradient, curvature, numbering: says what is wrong, if anything
+    check_graph_view(Triangles())  # residual, curvature, renumbering; InputError if one is wrong
     data = communities(n_nodes=1000, n_classes=4, seed=0)
     y = np.full(1000, -1)
     for k in range(4):
