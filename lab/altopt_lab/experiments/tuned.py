@@ -6,7 +6,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from altopt_lab.experiments.methods import METHODS, Method, Settings
+from altopt_lab.experiments.method import Method, Settings
+from altopt_lab.experiments.methods import METHODS
 from altopt_lab.experiments.protocols import Cell
 
 FOLDER = Path(__file__).parent / "settings"

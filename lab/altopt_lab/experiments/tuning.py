@@ -17,8 +17,9 @@ from altopt.arrays import Array
 from altopt.errors import InputError
 from altopt.training.class_priors import class_weights, priors_from_confusion
 from altopt_lab.experiments import tuned
+from altopt_lab.experiments.altopt_methods import AltOptMethod
 from altopt_lab.experiments.context import DatasetContext
-from altopt_lab.experiments.methods import AltOptMethod, Method, Settings, projected_on
+from altopt_lab.experiments.method import Method, Settings, projected_on
 from altopt_lab.experiments.protocols import CO_OCCURRENCE, INDUCTIVE, Cell, split_of, tuning_splits
 from altopt_lab.experiments.work import made_on
 from altopt_lab.metrics import accuracy

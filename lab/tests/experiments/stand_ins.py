@@ -6,7 +6,7 @@ import numpy as np
 
 from altopt.datasets import communities
 from altopt_lab.experiments.context import DatasetContext
-from altopt_lab.experiments.methods import Fitted
+from altopt_lab.experiments.method import Fitted
 
 
 @dataclass

@@ -12,10 +12,11 @@ from altopt.cli import main
 from altopt.datasets import communities
 from altopt.datasets.splits import hide, per_class
 from altopt_lab.experiments import published, reproduce
+from altopt_lab.experiments.altopt_methods import PLANS
 from altopt_lab.experiments.claims import cell_results, verdicts
 from altopt_lab.experiments.context import DatasetContext
 from altopt_lab.experiments.html import results_report
-from altopt_lab.experiments.methods import PLANS, find_method
+from altopt_lab.experiments.methods import find_method
 from altopt_lab.experiments.page import page
 from altopt_lab.experiments.protocols import CELLS, Cell
 from altopt_lab.experiments.run import Run

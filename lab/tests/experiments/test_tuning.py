@@ -9,6 +9,7 @@ import pytest
 from stand_ins import StandIn, small_context
 
 from altopt_lab.experiments import config, methods, tuned, tuning
+from altopt_lab.experiments.altopt_methods import AltOptMethod
 from altopt_lab.experiments.protocols import TUNING_SPLITS, Cell, split_of
 from altopt_lab.metrics import accuracy
 from altopt_lab.records import Records, read_records
@@ -133,7 +134,7 @@ def test_the_committed_settings_make_models(method):
     for name, entry in tuned.read(tuned.file_of(method.name)).items():
         if not name.endswith("given"):
             assert set(entry["splits"]) <= set(TUNING_SPLITS), "chosen on splits that are reported"
-        if isinstance(method, methods.AltOptMethod):
+        if isinstance(method, AltOptMethod):
             config.AltOptConfig.from_settings(entry["settings"]).model(0)
         else:
             method.kind(**entry["settings"])

@@ -1,6 +1,6 @@
 """What choosing from training labels costs: AltOpt() beside each of its plans taken always."""
 
-from altopt_lab.experiments.methods import PLANS
+from altopt_lab.experiments.altopt_methods import PLANS
 from altopt_lab.experiments.protocols import GIVEN, N_SPLITS, Cell
 from altopt_lab.experiments.tables.own_labels import OURS
 from altopt_lab.experiments.tables.paper_table import (
