@@ -11,7 +11,7 @@ from altopt.graph import Graph
 from altopt.graph.ids import find_position
 from altopt.graph.validation import UNKNOWN
 from altopt.operator import NormalizedAdjacency
-from altopt.operator.kernels.push import LiveRows, Push, Pushed, push
+from altopt.operator.kernels.push import Push, Pushed, SystemRows, push
 
 Row = tuple[Array, Array]  # columns and weights
 Undo = Callable[[], None]
@@ -76,11 +76,11 @@ class LinearSystem:
     def n_nodes(self) -> int:
         return len(self.begin)
 
-    def rows(self) -> LiveRows:
+    def rows(self) -> SystemRows:
         """As the push kernel takes it."""
         extra, weights = self.extra[: self.n_extra], self.extra_weights[: self.n_extra]
         parts = (self.begin, self.end, self.base, self.base_weights, extra, weights)
-        return LiveRows(*parts, self.scale, self.diagonal, self.coupling)
+        return SystemRows(*parts, self.scale, self.diagonal, self.coupling)
 
     def row(self, node: int) -> Row:
         """Columns and weights of a node's row of A."""

@@ -1,4 +1,4 @@
-"""The graph and the features as something to multiply by."""
+"""The graph and the features as linear operators."""
 
 from altopt.operator.operator import NormalizedAdjacency
 

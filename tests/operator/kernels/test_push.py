@@ -6,14 +6,14 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from altopt.arrays import inverse_sqrt
 from altopt.operator.kernels.dispatch import native_available
-from altopt.operator.kernels.push import LiveRows, NativePush, PythonPush, observed_pushes
+from altopt.operator.kernels.push import NativePush, PythonPush, SystemRows, observed_pushes
 from altopt.operator.kernels.push import push as new_push
 from problems import toy
 
 needs_native = pytest.mark.skipif(not native_available(), reason="native kernels were not built")
 
 
-def live_rows(weighted=True, extra_rows=(2, 5), seed=0):
+def system_rows(weighted=True, extra_rows=(2, 5), seed=0):
     """A toy graph, some of whose rows were moved behind the others, and its H."""
     problem = toy(seed=seed, weighted=weighted)
     A = problem.adjacency
@@ -27,7 +27,7 @@ def live_rows(weighted=True, extra_rows=(2, 5), seed=0):
     diagonal = 1.4 + 1.5 * problem.labelled
     scale = inverse_sqrt(np.asarray(A.sum(axis=1)).ravel())
     base_weights = A.data if weighted else None
-    rows = LiveRows(
+    rows = SystemRows(
         begin, end, A.indices.astype(np.int32), base_weights, extra.astype(np.int32), weights, scale,
         diagonal, 1.0,
     )  # fmt: skip
@@ -42,7 +42,7 @@ def kernels():
 @pytest.mark.parametrize("make", kernels())
 @pytest.mark.parametrize("weighted", [True, False])
 def test_push_solves_the_system_and_tells_what_is_left(make, weighted):
-    rows, H = live_rows(weighted)
+    rows, H = system_rows(weighted)
     rhs = np.zeros((30, 3))
     nodes = np.array([4, 7, 29])  # 29 has no edges
     rhs[nodes] = np.random.default_rng(0).normal(size=(3, 3))
@@ -66,7 +66,7 @@ def test_push_solves_the_system_and_tells_what_is_left(make, weighted):
 @needs_native
 @pytest.mark.parametrize("tolerance", [1e-1, 1e-4, 1e-10])
 def test_native_push_walks_as_its_slow_twin(tolerance):
-    rows, _ = live_rows()
+    rows, _ = system_rows()
     start = np.random.default_rng(1).normal(size=(2, 4))
     found = []
     for push in (PythonPush(4), NativePush(4)):
@@ -82,7 +82,7 @@ def test_native_push_walks_as_its_slow_twin(tolerance):
 @pytest.mark.parametrize("make", kernels())
 def test_what_was_left_is_taken_over_once(make):
     """Two pushes, the second drawing on the first: together as good as one that had it all."""
-    rows, H = live_rows()
+    rows, H = system_rows()
     rng = np.random.default_rng(2)
     first, second = rng.normal(size=(1, 2)), rng.normal(size=(1, 2))
     carried, rhs, F = make(2), np.zeros((30, 2)), np.zeros((30, 2))
@@ -103,7 +103,7 @@ def test_what_was_left_is_taken_over_once(make):
 
 @needs_native
 def test_native_push_refuses_what_does_not_fit():
-    rows, _ = live_rows()
+    rows, _ = system_rows()
     push = NativePush(2)
     with pytest.raises(ValueError, match="each of the width"):
         push.add(np.array([1]), np.zeros((1, 3)))

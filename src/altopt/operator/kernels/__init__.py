@@ -1,1 +1,1 @@
-"""The few loops that everything's time goes into, in a plain and in a fast form."""
+"""The loops in which a fit spends its time: compiled, and as slow twins in numpy and scipy."""

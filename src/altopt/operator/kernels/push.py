@@ -1,4 +1,4 @@
-"""Local push: the residual of H F = rhs worked off node by node; the native one, and its slow twin in plain Python."""
+"""Local push: solves H F = rhs from the nodes where the residual is not zero; compiled, and its slow twin in Python."""
 
 from collections import deque
 from collections.abc import Iterator
@@ -11,19 +11,34 @@ from altopt.arrays import Array
 from altopt.operator.kernels.dispatch import COMPILED, native_available
 
 
-class LiveRows(NamedTuple):
-    """A graph whose rows can be replaced, and H = diag(diagonal) - coupling * D^-1/2 A D^-1/2 on it.
+class SystemRows(NamedTuple):
+    """H = diag(diagonal) - coupling D^-1/2 A D^-1/2, with rows of A that can be replaced.
 
-    Row i is entries begin[i] to end[i] of `base`, or of `extra` where these lie beyond base's end.
+    Row i of A is entries begin[i] to end[i] of `base`, or of `extra` where these lie beyond base's end.
+
+    Attributes
+    ----------
+    begin, end : arrays of int64, shape (n,)
+    base : array of int32
+        Columns of the rows as they were.
+    base_weights : array of float64 or None
+        None: every weight is 1.
+    extra, extra_weights : arrays of int32 and float64
+        Columns and weights of replaced rows.
+    scale : array of float64, shape (n,)
+        d^-1/2; 0 for isolated nodes.
+    diagonal : array of float64, shape (n,)
+        Of H, without the coupling's own.
+    coupling : float
     """
 
-    begin: Array  # int64
+    begin: Array
     end: Array
-    base: Array  # int32: columns
-    base_weights: Array | None  # float64; None: ones
+    base: Array
+    base_weights: Array | None
     extra: Array
     extra_weights: Array
-    scale: Array  # d^-1/2, 0 without edges
+    scale: Array
     diagonal: Array
     coupling: float
 
@@ -39,22 +54,48 @@ class LiveRows(NamedTuple):
 
 
 class Pushed(NamedTuple):
-    """What a push came to."""
+    """The result of a push.
 
-    nodes: Array  # int64: all that were reached, in the order they were
-    residual: Array  # what is left on each
-    moves: Array  # what was added to each one's F
-    moved: Array  # bool: where anything was
-    n_edges: int  # walked along
+    Attributes
+    ----------
+    nodes : array of int64
+        Nodes reached, in this order.
+    residual : array, one row a node reached
+        What is left of r.
+    moves : array, one row a node reached
+        What was added to F.
+    moved : array of bool
+        Nodes whose F changed.
+    n_edges : int
+        Edges traversed.
+    """
+
+    nodes: Array
+    residual: Array
+    moves: Array
+    moved: Array
+    n_edges: int
 
 
 class Push(Protocol):
-    """Residual rows of some nodes, all others' being zero.
+    """Rows of the residual r = rhs - H F at a few nodes; zero at all others.
 
-    `run` takes steps  F_k += r_k / H_kk,  each of which zeroes r_k and hands A_tilde's shares of it to the
-    neighbours, wherever ||r_k||^2 / d_k is above a level, which falls by four until ||r_k|| <= tolerance sqrt(d_k)
-    everywhere. As G is not negative and G D^1/2 1 <= D^1/2 1 / lambda1, that certifies
-    ||F_k - F*_k|| <= sqrt(d_k) max_j ||r_j|| / sqrt(d_j) / lambda1 on every row. Nodes without edges count as d = 1.
+    `run` makes steps  F_k += r_k / H_kk.  Each zeroes r_k and propagates it to the neighbours by A_tilde. Steps are
+    made wherever ||r_k||^2 / d_k is above a level, which is divided by four until ||r_k|| <= tolerance sqrt(d_k)
+    everywhere. As G = H^-1 is non-negative and G D^1/2 1 <= D^1/2 1 / lambda1, this certifies
+    ||F_k - F*_k|| <= sqrt(d_k) max_j ||r_j|| / sqrt(d_j) / lambda1 on every row. Isolated nodes have d = 1 here.
+
+    Examples
+    --------
+    One edge, H = 2 I - A_tilde: a residual at node 0 is pushed back and forth until F = H^-1 rhs.
+
+    >>> ends, ones = np.array([1, 0], dtype=np.int32), np.ones(2)
+    >>> begin, none = np.array([0, 1]), np.empty(0)
+    >>> rows = SystemRows(begin, begin + 1, ends, None, none.astype(np.int32), none, ones, 2 * ones, 1.0)
+    >>> residual = push(width=1)
+    >>> residual.add(np.array([0]), np.ones((1, 1)))
+    >>> residual.run(rows, tolerance=1e-9).moves.round(6).tolist()
+    [[0.666667], [0.333333]]
     """
 
     @property
@@ -65,18 +106,19 @@ class Push(Protocol):
         """r += rows at nodes."""
 
     def draw_on(self, carried: Any) -> None:
-        """Take over what `carried` holds of a node as soon as this push comes to it."""
+        """Take over the rows of `carried`, each when this push first reaches its node."""
 
     def absorb(self, other: Any) -> None:
-        """Add what is left of another push."""
+        """Add the residual of another push."""
 
     def largest(self, scale: Array) -> float:
-        """max_k ||r_k|| / sqrt(d_k), scale being d^-1/2."""
+        """max_k ||r_k|| / sqrt(d_k), with scale = d^-1/2."""
 
-    def run(self, rows: LiveRows, tolerance: float) -> Pushed: ...
+    def run(self, rows: SystemRows, tolerance: float) -> Pushed:
+        """Push until ||r_k|| <= tolerance sqrt(d_k) at every node."""
 
-    def shift(self, rows: LiveRows, nodes: Array, steps: Array) -> None:
-        """r -= H steps, for steps that F took at nodes."""
+    def shift(self, rows: SystemRows, nodes: Array, steps: Array) -> None:
+        """r -= H steps, after F += steps at these nodes."""
 
 
 _observers: list[list[Push]] = []
@@ -94,7 +136,7 @@ def observed_pushes() -> Iterator[list[Push]]:
 
 
 def push(width: int) -> Push:
-    """An empty push on rows of `width` columns, by the kernel that serves."""
+    """A push with zero residual on rows of `width` columns, compiled where that is in use."""
     made: Push = NativePush(width) if native_available() else PythonPush(width)
     for observed in _observers:
         observed.append(made)
@@ -102,7 +144,7 @@ def push(width: int) -> Push:
 
 
 def refilled(width: int, nodes: Array, residual: Array) -> Push:
-    """A push out of what a stored one had left."""
+    """A push with the residual of a pickled one."""
     fresh = push(width)
     fresh.add(nodes, residual)
     return fresh
@@ -144,12 +186,12 @@ class NativePush:
     def largest(self, scale: Array) -> float:
         return float(np.sqrt(self._push.largest(scale)))
 
-    def shift(self, rows: LiveRows, nodes: Array, steps: Array) -> None:
+    def shift(self, rows: SystemRows, nodes: Array, steps: Array) -> None:
         taken = np.ascontiguousarray(nodes, dtype=np.int64), np.ascontiguousarray(steps, dtype=np.float64)
-        self._push.shift(self._compiled.LiveRows(*rows), *taken)
+        self._push.shift(self._compiled.SystemRows(*rows), *taken)
 
-    def run(self, rows: LiveRows, tolerance: float) -> Pushed:
-        n_edges = self._push.run(self._compiled.LiveRows(*rows), tolerance**2)
+    def run(self, rows: SystemRows, tolerance: float) -> Pushed:
+        n_edges = self._push.run(self._compiled.SystemRows(*rows), tolerance**2)
         nodes, residual = self._left()
         moves, moved = np.empty_like(residual), np.empty(len(nodes), dtype=np.uint8)
         self._push.moves(moves)
@@ -158,7 +200,7 @@ class NativePush:
 
 
 class PythonPush:
-    """The same, readable: the definition of right."""
+    """The same in Python: the definition of right."""
 
     def __init__(self, width: int) -> None:
         self.width = width
@@ -189,17 +231,17 @@ class PythonPush:
         nodes = np.array(list(other.r), dtype=np.int64)
         self.add(nodes, np.array([other.r[node] for node in nodes.tolist()]).reshape(len(nodes), self.width))
 
-    def _hand_on(self, rows: LiveRows, k: int, step: Array) -> None:
+    def _propagate(self, rows: SystemRows, k: int, step: Array) -> None:
         columns, weights = rows.row(k)
         for i, weight in zip(columns.tolist(), weights):
             self._touch(i)
             self.r[i] = self.r[i] + rows.coupling * rows.scale[k] * rows.scale[i] * weight * step
 
-    def shift(self, rows: LiveRows, nodes: Array, steps: Array) -> None:
+    def shift(self, rows: SystemRows, nodes: Array, steps: Array) -> None:
         for k, step in zip(nodes.tolist(), steps):
             self._touch(k)
             self.r[k] = self.r[k] - rows.diagonal[k] * step
-            self._hand_on(rows, k, step)
+            self._propagate(rows, k, step)
 
     def _key(self, node: int, scale: Array) -> float:
         r, s = self.r[node], float(scale[node])
@@ -208,7 +250,7 @@ class PythonPush:
     def largest(self, scale: Array) -> float:
         return float(np.sqrt(max((self._key(node, scale) for node in self.r), default=0.0)))
 
-    def run(self, rows: LiveRows, tolerance: float) -> Pushed:
+    def run(self, rows: SystemRows, tolerance: float) -> Pushed:
         def above(node: int) -> bool:
             return node in self.r and self._key(node, rows.scale) > level
 
@@ -224,7 +266,7 @@ class PythonPush:
                 columns = rows.row(k)[0].tolist()
                 n_edges += len(columns)
                 waiting = {i for i in columns if above(i)}
-                self._hand_on(rows, k, step)
+                self._propagate(rows, k, step)
                 queue.extend(i for i in columns if i not in waiting and above(i))
         nodes, zero = list(self.r), np.zeros(self.width)
         residual = np.array([self.r[node] for node in nodes]).reshape(len(nodes), self.width)

@@ -40,7 +40,7 @@ struct Graph {
     Vector<double> extra_weights, scale, diagonal;
     double coupling;
 
-    LiveRows rows(const Push &push) const {
+    SystemRows rows(const Push &push) const {
         const size_t n = begin.shape(0);
         require(end.shape(0) == n && scale.shape(0) == n && diagonal.shape(0) == n &&
                     extra.shape(0) == extra_weights.shape(0) &&
@@ -54,7 +54,7 @@ struct Graph {
 };
 
 std::int64_t run(Push &push, const Graph &graph, double lowest) {
-    const LiveRows A = graph.rows(push);
+    const SystemRows A = graph.rows(push);
     nb::gil_scoped_release release;
     return push.run(A, lowest);
 }
@@ -62,7 +62,7 @@ std::int64_t run(Push &push, const Graph &graph, double lowest) {
 void shift(Push &push, const Graph &graph, Vector<std::int64_t> nodes, Rows steps) {
     require(steps.shape(0) == nodes.shape(0) && std::int64_t(steps.shape(1)) == push.width(),
             "push: as many steps as nodes, each of the width");
-    const LiveRows A = graph.rows(push);
+    const SystemRows A = graph.rows(push);
     for (size_t k = 0; k < nodes.shape(0); ++k)
         require(nodes.data()[k] >= 0 && nodes.data()[k] < A.n, "push: not a node");
     for (size_t k = 0; k < nodes.shape(0); ++k)
@@ -78,7 +78,7 @@ template <class T> void copy(const std::vector<T> &from, Out<T> out) {
 } // namespace
 
 void define_push(nb::module_ &m) {
-    nb::class_<Graph>(m, "LiveRows")
+    nb::class_<Graph>(m, "SystemRows")
         .def(nb::init<Vector<std::int64_t>, Vector<std::int64_t>, Vector<std::int32_t>, std::optional<Vector<double>>,
                       Vector<std::int32_t>, Vector<double>, Vector<double>, Vector<double>, double>(),
              nb::arg("begin"), nb::arg("end"), nb::arg("base"), nb::arg("base_weights").none(), nb::arg("extra"),

@@ -6,7 +6,7 @@
 #include <vector>
 
 // A graph whose rows can be replaced: row i is entries begin[i]..end[i] of `base`, or of `extra` from n_base on.
-struct LiveRows {
+struct SystemRows {
     std::int64_t n;
     const std::int64_t *begin, *end;
     const std::int32_t *base;
@@ -49,12 +49,12 @@ class Push {
     }
 
     // r -= H step for a step taken at one node
-    void shift(const LiveRows &A, std::int32_t k, const double *step) {
+    void shift(const SystemRows &A, std::int32_t k, const double *step) {
         const std::int64_t own = slot(k);
         for (std::int64_t j = 0; j < width_; ++j)
             r_[own * width_ + j] -= A.diagonal[k] * step[j];
         norm_[own] = square(&r_[own * width_]);
-        hand_on(A, k, step, [](std::int64_t) {});
+        propagate(A, k, step, [](std::int64_t) {});
     }
 
     // what an earlier push left on a node is taken over when this one comes to it
@@ -69,7 +69,7 @@ class Push {
     }
 
     // F_k += r_k / H_kk wherever ||r_k||^2 / d_k is above a level, which falls by four to `lowest`; edges walked along
-    std::int64_t run(const LiveRows &A, double lowest) {
+    std::int64_t run(const SystemRows &A, double lowest) {
         std::deque<std::int64_t> queue;
         std::vector<std::uint8_t> queued(nodes_.size(), 0);
         std::int64_t n_edges = 0;
@@ -105,7 +105,7 @@ class Push {
         return norm_[s] * (scale > 0 ? scale * scale : 1.0);
     }
 
-    std::int64_t push(const LiveRows &A, std::int64_t s, double level, std::deque<std::int64_t> &queue,
+    std::int64_t push(const SystemRows &A, std::int64_t s, double level, std::deque<std::int64_t> &queue,
                       std::vector<std::uint8_t> &queued) {
         const std::int32_t k = nodes_[s];
         step_.resize(width_);
@@ -116,7 +116,7 @@ class Push {
         }
         norm_[s] = 0;
         pushed_[s] = 1;
-        hand_on(A, k, step_.data(), [&](std::int64_t t) {
+        propagate(A, k, step_.data(), [&](std::int64_t t) {
             if (t >= std::int64_t(queued.size()))
                 queued.resize(t + 1, 0);
             if (!queued[t] && key(A.scale, t) > level) {
@@ -128,7 +128,7 @@ class Push {
     }
 
     // A_tilde's shares of a step to its neighbours' residuals
-    template <class After> void hand_on(const LiveRows &A, std::int32_t k, const double *step, After after) {
+    template <class After> void propagate(const SystemRows &A, std::int32_t k, const double *step, After after) {
         const bool extra = A.begin[k] >= A.n_base;
         const std::int64_t shift = extra ? A.n_base : 0;
         const std::int32_t *columns = extra ? A.extra : A.base;
