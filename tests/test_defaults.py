@@ -12,7 +12,7 @@ import pytest
 
 import altopt
 from altopt import AltOpt, InputError
-from altopt.defaults import DEFAULTS, FIT, PARAMETER, PART, Defaults, page
+from altopt.defaults import CONSTANT, DEFAULTS, FIT, PARAMETER, PART, Defaults, page
 from problems import two_communities
 
 PACKAGE = Path(altopt.__file__).parent
@@ -27,7 +27,7 @@ def test_every_number_says_what_it_is_and_why(entry):
     assert len(entry.metadata["what"]) > 5
     assert len(entry.metadata["why"]) > 5
     assert entry.metadata["why"].endswith(".")
-    assert entry.metadata["set_by"] in (FIT, PARAMETER, PART)
+    assert entry.metadata["set_by"] in (FIT, PARAMETER, PART, CONSTANT)
 
 
 def test_the_page_is_what_the_code_says():
@@ -68,11 +68,15 @@ def test_parameters_of_altopt_have_these_defaults():
 
 @pytest.mark.parametrize(
     ("change", "where"),
-    [({"n_rounds": 3}, "a parameter of AltOpt"), ({"kernel_gamma": 1.0}, "a setting of a part")],
+    [
+        ({"n_rounds": 3}, "a parameter of AltOpt"),
+        ({"sharpness": 1.0}, "a setting of a part"),
+        ({"C": 1.0}, "a constant of the code"),
+    ],
 )
 def test_a_number_that_is_given_elsewhere_is_refused_here(change, where):
     X, y, _, A = two_communities(n=60)
-    with pytest.raises(InputError, match=f"which is {where}. Give it there"):
+    with pytest.raises(InputError, match=f"this number is {where} and would be ignored"):
         AltOpt(defaults=replace(DEFAULTS, **change)).fit(X, y, graph=A)
     with pytest.raises(InputError, match="defaults must be a Defaults"):
         AltOpt(defaults={"n_folds": 3}).fit(X, y, graph=A)

@@ -22,7 +22,8 @@ HETEROPHILY = (
     "of other splits (docs/results.md, Heterophilous graphs; commits e8c8ccb and 31cb147)."
 )
 
-FIT, PARAMETER, PART = "AltOpt(defaults=...)", "a parameter of AltOpt", "a setting of a part"
+FIT, PARAMETER = "AltOpt(defaults=...)", "a parameter of AltOpt"
+PART, CONSTANT = "a setting of a part", "a constant of the code"
 
 
 def number(value: Any, what: str, why: str, set_by: str = FIT) -> Any:
@@ -35,7 +36,8 @@ class Defaults:
     """The numbers of the recipe.
 
     Each field carries `what`, `why` and `set_by` in its metadata. `AltOpt(defaults=...)` takes another instance;
-    a number that is a parameter of AltOpt, or a setting of a part such as `KernelEncoder`, is given there instead.
+    a number that is a parameter of AltOpt or a setting of a part such as `KernelEncoder` is given there instead, and a
+    few are constants of the code.
 
     Examples
     --------
@@ -154,28 +156,28 @@ class Defaults:
         PART,
     )
     block_row_exponent: float = number(
-        0.5, "power of its length by which a row of a block is divided", HAND, PART
+        0.5, "power of its length by which a row of a block is divided", HAND, CONSTANT
     )
     dense_share: float = number(
         0.5,
         "share of non-zero entries above which columns are measurements, and standardised",
         "Mostly-zero columns are counts or indicators, where zero means absent; the share was not measured.",
-        PART,
+        CONSTANT,
     )
     start_frequency: float = number(
-        3.0, "frequency of the cosines that seed directions of the adjacency", HAND, PART
+        3.0, "frequency of the cosines that seed directions of the adjacency", HAND, CONSTANT
     )
     C: float = number(
         20.0,
         "C of the linear encoder for inputs of effective rank `C_rank`",
         f"The best C fell with the effective rank, and one rule served all. {SEARCH}, and of three tables of "
         "scikit-learn (commit e9197dc).",
-        PART,
+        CONSTANT,
     )
-    C_rank: float = number(35.0, "effective rank for which `C` holds", "As `C`.", PART)
-    C_exponent: float = number(1.5, "power of the effective rank with which C falls", "As `C`.", PART)
-    C_max: float = number(40.0, "largest C", "As `C`.", PART)
-    C_sample: int = number(1000, "rows from which the effective rank is estimated", TIME, PART)
+    C_rank: float = number(35.0, "effective rank for which `C` holds", "As `C`.", CONSTANT)
+    C_exponent: float = number(1.5, "power of the effective rank with which C falls", "As `C`.", CONSTANT)
+    C_max: float = number(40.0, "largest C", "As `C`.", CONSTANT)
+    C_sample: int = number(1000, "rows from which the effective rank is estimated", TIME, CONSTANT)
     sharpness: float = number(
         2.0,
         "factor of the logits before the softmax",
@@ -183,8 +185,8 @@ class Defaults:
         PART,
     )
     encoder_tolerance: float = number(1e-4, "relative fall of the loss at which L-BFGS ends", TIME, PART)
-    kernel_gamma: float = number(3.0, "gamma of the kernel exp(gamma (cos - 1))", HAND, PART)
-    kernel_ridge: float = number(0.1, "ridge of the kernel encoder, on adjacency rows alone", HAND, PART)
+    kernel_gamma: float = number(3.0, "gamma of the kernel exp(gamma (cos - 1))", HAND)
+    kernel_ridge: float = number(0.1, "ridge of the kernel encoder, on adjacency rows alone", HAND)
     kernel_rows: int = number(4000, "training rows up to which the kernel solution is exact", TIME, PART)
     kernel_landmarks: int = number(2000, "landmarks above", TIME, PART)
 
@@ -193,7 +195,7 @@ class Defaults:
         (0.4, 3.0),
         "factors of C in the candidates tighter and freer",
         "Were 0.2 and 4 before e9197dc; by hand.",
-        PART,
+        CONSTANT,
     )
     weight_factors: tuple[float, float] = number((0.25, 4.0), "factors of the views' weights tried", HAND)
     kernel_limit: int = number(100_000_000, "nodes times labels up to which kernels are candidates", TIME)
@@ -266,15 +268,17 @@ class Defaults:
     confidence_sample: int = number(20_000, "unlabelled nodes whose confidence is matched", TIME)
 
     # suggestions
-    suggest_candidates: int = number(1000, "nodes that suggestions are picked from", TIME, PART)
-    suggest_witnesses: int = number(3000, "nodes that a suggestion is evaluated on", TIME, PART)
+    suggest_candidates: int = number(1000, "nodes that suggestions are picked from", TIME, CONSTANT)
+    suggest_witnesses: int = number(3000, "nodes that a suggestion is evaluated on", TIME, CONSTANT)
     suggest_trust: float = number(
         3.0,
         "labels a class at which the model's own doubt weighs as much as coverage",
         "A model of few labels does not know what it does not know; the number was not measured.",
-        PART,
+        CONSTANT,
     )
-    suggest_tolerance: float = number(1e-3, "tolerance of the pushes for the inverse diagonal", TIME, PART)
+    suggest_tolerance: float = number(
+        1e-3, "tolerance of the pushes for the inverse diagonal", TIME, CONSTANT
+    )
 
 
 DEFAULTS = Defaults()
@@ -292,7 +296,8 @@ def checked(defaults: Defaults | None) -> Defaults:
         value = getattr(defaults, entry.name)
         if entry.metadata["set_by"] != FIT and value != entry.default:
             raise InputError(
-                f"defaults has {entry.name}={value!r}, which is {entry.metadata['set_by']}. Give it there."
+                f"defaults has {entry.name}={value!r}, but this number is {entry.metadata['set_by']} and would be "
+                "ignored here."
             )
     return defaults
 

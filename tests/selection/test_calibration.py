@@ -43,7 +43,7 @@ def test_reading_in_blocks_is_reading_at_once():
 
 @pytest.mark.parametrize("temperature", [0.0, -1.0, float("nan")])
 def test_a_temperature_is_above_zero(temperature):
-    with pytest.raises(InputError, match="temperature must be above 0"):
+    with pytest.raises(InputError, match="temperature must be a number above 0"):
         TemperedShares(temperature)
 
 

@@ -37,7 +37,7 @@ def test_weights_differ_one_at_a_time_and_only_where_the_graph_is_used():
 
 @pytest.mark.parametrize("name", ["feature_weight", "label_weight", "min_z"])
 def test_numbers_of_a_candidate_are_checked(name):
-    with pytest.raises(InputError, match=f"{name} must be a number from 0 on, but is -1"):
+    with pytest.raises(InputError, match=f"{name} must be a number at least 0, but is -1"):
         replace(candidate_of(), **{name: -1.0})
 
 

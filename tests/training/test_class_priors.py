@@ -207,10 +207,10 @@ def test_priors_from_a_confusion_matrix_come_nearer_with_every_step():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"temperature": 0.0}, "temperature must be above 0"),
-        ({"min_confidence": 7.0}, "min_confidence must be between 0 and 1"),
-        ({"times_labelled": -1.0}, "times_labelled must be 0 or more"),
-        ({"limit": 0}, "limit must be 1 or more"),
+        ({"temperature": 0.0}, "temperature must be a number above 0"),
+        ({"min_confidence": 7.0}, "min_confidence must be a number from 0 to 1"),
+        ({"times_labelled": -1.0}, "times_labelled must be a number at least 0"),
+        ({"limit": 0}, "limit must be a whole number from 1 on"),
     ],
 )
 def test_numbers_of_the_rule_are_checked(settings, message):

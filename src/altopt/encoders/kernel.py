@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from scipy.linalg import solve_triangular
 
 from altopt.arrays import Array, row_blocks, shares, working_dtype
+from altopt.defaults import DEFAULTS
 from altopt.encoders.encoder import Encoder, Learner
 from altopt.encoders.ridge import DualRidge, PrimalRidge
 from altopt.errors import InputError
@@ -58,10 +59,10 @@ class KernelEncoder(Encoder):
            [0.17, 0.83]])
     """
 
-    gamma: float | None = 3.0
-    ridge: float = 0.1
-    max_rows: int = 4000
-    n_landmarks: int = 2000
+    gamma: float | None = DEFAULTS.kernel_gamma
+    ridge: float = DEFAULTS.kernel_ridge
+    max_rows: int = DEFAULTS.kernel_rows
+    n_landmarks: int = DEFAULTS.kernel_landmarks
 
     def __post_init__(self) -> None:
         check_number(self, "gamma", above=0, optional=True)

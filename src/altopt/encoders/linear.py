@@ -8,14 +8,10 @@ import scipy.sparse as sp
 from scipy.optimize import minimize
 
 from altopt.arrays import Array, allocate, row_blocks, working_dtype
+from altopt.defaults import DEFAULTS
 from altopt.encoders.encoder import Encoder, Learner
 from altopt.operator.kernels.rows import softmax_regression, softmax_rows
 from altopt.settings import check_number
-
-RANK_SAMPLE = 1000  # rows that the effective rank is estimated from
-REFERENCE_C, REFERENCE_RANK = 20.0, 35.0  # C at this effective rank
-RANK_EXPONENT, MAX_C = 1.5, 40.0  # C falls with this power of the rank, from this maximum on
-VARIANTS = (("tighter", 0.4), ("freer", 3.0))  # factors of C that a fit compares
 
 
 @dataclass(frozen=True)
@@ -57,8 +53,8 @@ class LinearEncoder(Encoder):
     """
 
     C: float | None = None
-    sharpness: float = 2.0
-    tolerance: float = 1e-4
+    sharpness: float = DEFAULTS.sharpness
+    tolerance: float = DEFAULTS.encoder_tolerance
     C_scale: float = 1.0
 
     def __post_init__(self) -> None:
@@ -76,7 +72,10 @@ class LinearEncoder(Encoder):
 
     def variants(self) -> list[tuple[str, Encoder]]:
         """ "tighter" and "freer": a stronger and a weaker penalty."""
-        return [(name, replace(self, C_scale=factor * self.C_scale)) for name, factor in VARIANTS]
+        return [
+            (name, replace(self, C_scale=factor * self.C_scale))
+            for name, factor in zip(("tighter", "freer"), DEFAULTS.C_factors)
+        ]
 
 
 class LinearLearner(Learner):
@@ -120,7 +119,8 @@ class LinearLearner(Learner):
 
 def C_from_effective_rank(rows: Any) -> float:
     """C = min(40, 20 (35 / effective rank)^1.5)."""
-    return float(min(MAX_C, REFERENCE_C * (REFERENCE_RANK / effective_rank(rows)) ** RANK_EXPONENT))
+    relative_rank = DEFAULTS.C_rank / effective_rank(rows)
+    return float(min(DEFAULTS.C_max, DEFAULTS.C * relative_rank**DEFAULTS.C_exponent))
 
 
 def effective_rank(rows: Any) -> float:
@@ -129,10 +129,10 @@ def effective_rank(rows: Any) -> float:
     The sum is the mean squared length of a row, the sum of squares the mean squared product of two different rows.
     """
     n = rows.shape[0]
-    sample = rows[np.linspace(0, n - 1, min(n, RANK_SAMPLE)).astype(np.int64)]
+    sample = rows[np.linspace(0, n - 1, min(n, DEFAULTS.C_sample)).astype(np.int64)]
     gram = (sample @ sample.T).toarray() if sp.issparse(sample) else sample @ sample.T
     products = np.asarray(gram, dtype=np.float64)
     lengths = np.diag(products)
     pairs = len(lengths) * (len(lengths) - 1)
     squares = max(float(np.sum(products**2) - np.sum(lengths**2)), 0.0) / max(pairs, 1)
-    return float(np.mean(lengths) ** 2 / squares) if squares > 0 else REFERENCE_RANK
+    return float(np.mean(lengths) ** 2 / squares) if squares > 0 else DEFAULTS.C_rank

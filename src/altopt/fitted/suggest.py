@@ -17,13 +17,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from altopt.arrays import Array
+from altopt.defaults import DEFAULTS
 from altopt.errors import InputError
 from altopt.fitted.model import FittedModel
-
-N_CANDIDATES = 1000  # nodes that may be picked
-N_WITNESSES = 3000  # nodes that a pick is judged by
-LABELS_PER_CLASS = 3.0  # at which the model's own doubt counts as much as plain coverage
-PUSH_TOLERANCE = 1e-3  # of the pushes for G_qq
 
 
 def suggest(model: FittedModel, n: int, among: Any) -> list[tuple[Any, float]]:
@@ -43,8 +39,8 @@ def suggest(model: FittedModel, n: int, among: Any) -> list[tuple[Any, float]]:
                 "there is no unlabelled node to suggest. Name unlabelled nodes in among=, or leave it out."
             )
         rng = np.random.default_rng([model.seed, int(labelled.sum())])
-        candidates = sample(allowed, max(N_CANDIDATES, 2 * n), rng)
-        witnesses = sample(unlabelled, N_WITNESSES, rng)
+        candidates = sample(allowed, max(DEFAULTS.suggest_candidates, 2 * n), rng)
+        witnesses = sample(unlabelled, DEFAULTS.suggest_witnesses, rng)
         inputs = directions(model, witnesses)
         covered = coverage(model, inputs, np.flatnonzero(labelled))
         similarity = np.maximum(inputs @ directions(model, candidates).T, 0.0)
@@ -80,12 +76,12 @@ def doubts(model: FittedModel, nodes: Array) -> Array:
     """How likely each node's label is wrong.
 
     A model of few labels is overconfident where it knows least, so its own doubt is mixed with the mean doubt: for
-    l labels of c classes in the proportion l to LABELS_PER_CLASS c. First the graph is covered, then doubtful nodes
+    l labels of c classes in the proportion l to `suggest_trust` c. First the graph is covered, then doubtful nodes
     are asked for.
     """
     own = 1.0 - model.readout.soften(model.scores[nodes]).max(axis=1)
     n_labels = model.labelled.sum()
-    trust = n_labels / (n_labels + LABELS_PER_CLASS * len(model.classes))
+    trust = n_labels / (n_labels + DEFAULTS.suggest_trust * len(model.classes))
     return np.asarray(trust * own + (1 - trust) * own.mean(), dtype=np.float64)
 
 
@@ -96,7 +92,7 @@ def uptake(model: FittedModel, candidates: Array) -> Array:
         return np.ones(len(candidates))
     own = np.empty(len(candidates))
     for k, q in enumerate(candidates.tolist()):
-        own[k] = system.column(q, PUSH_TOLERANCE).moves[0, 0]  # the push starts at q
+        own[k] = system.column(q, DEFAULTS.suggest_tolerance).moves[0, 0]  # the push starts at q
     return system.lambda2 * own / (1.0 + system.lambda2 * own)
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from altopt.arrays import Array
+from altopt.defaults import DEFAULTS
 from altopt.graph import Graph
 from altopt.inputs.directions import leading_directions
 from altopt.inputs.inputs import ChangedNodes, Inputs, InputSource, NewNodes, PreparedMatrix
@@ -77,7 +78,7 @@ class AdjacencyInputs(Inputs):
 
     direction: Direction = "both"
     n_components: int | None = None
-    n_power: int = 2
+    n_power: int = DEFAULTS.n_power
 
     def __post_init__(self) -> None:
         check_choice(self, "direction", ("both", "out", "in"))
@@ -115,6 +116,6 @@ def start_from(graph: Graph, X: Any, width: int, seed: int) -> Array:
     directions = rng.standard_normal((X.shape[1], width)).astype(np.float32)
     by_degree, shift = rng.standard_normal(width), rng.uniform(0, 2 * np.pi, width)
     size = float(np.sqrt(np.mean(row_norms(X) ** 2))) or 1.0
-    wave = 3.0 * np.asarray(X @ directions) / size
+    wave = DEFAULTS.start_frequency * np.asarray(X @ directions) / size
     wave += np.outer(np.log1p(graph.degrees), by_degree) + shift
     return np.cos(wave).astype(np.float32)

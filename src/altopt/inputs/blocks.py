@@ -8,14 +8,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from altopt.arrays import Array, row_blocks
+from altopt.defaults import DEFAULTS
 from altopt.errors import InputError
 from altopt.inputs.inputs import ChangedNodes, Inputs, InputSource, NewNodes, Prepared
 from altopt.io.array_io import with_prefix
 from altopt.operator.feature_matrix import has_missing
 from altopt.operator.scaling import row_norms, scale_rows
 from altopt.settings import check_choice
-
-LEVEL_EXPONENT = 0.5  # with scaling "level" a row is divided by this power of its length
 
 
 def stored(Z: Any) -> int:
@@ -160,7 +159,7 @@ class BlockInputs(Inputs):
 
 def levelling(scaling: str | None) -> float:
     """The exponent by which rows are divided by their length."""
-    return LEVEL_EXPONENT if scaling == "level" else 0.0
+    return DEFAULTS.block_row_exponent if scaling == "level" else 0.0
 
 
 def sizes_of(prepared: Prepared, exponent: float) -> tuple[float, float]:

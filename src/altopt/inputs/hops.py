@@ -7,6 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from altopt.arrays import Array
+from altopt.defaults import DEFAULTS
 from altopt.errors import InputError
 from altopt.graph import Graph
 from altopt.inputs.directions import (
@@ -102,13 +103,13 @@ class HopInputs(Inputs):
            [0.  , 0.  , 1.  , 0.  , 0.71, 0.  ]], dtype=float32)
     """
 
-    hops: tuple[int, ...] = (0, 1, 2)
+    hops: tuple[int, ...] = DEFAULTS.hops
     direction: Direction = "both"
-    n_components: int = 128
-    row_exponent: float = 0.5
+    n_components: int = DEFAULTS.hop_components
+    row_exponent: float = DEFAULTS.row_exponent
     standardise: bool | None = None
     root: bool | None = None
-    n_power: int = 2
+    n_power: int = DEFAULTS.n_power
 
     def __post_init__(self) -> None:
         check_counts(self, "hops", 0)

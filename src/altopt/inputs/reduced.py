@@ -6,6 +6,7 @@ from typing import Any, Literal
 import numpy as np
 
 from altopt.arrays import Array
+from altopt.defaults import DEFAULTS
 from altopt.inputs.directions import few_columns, gram_of, leading_directions, principal_directions
 from altopt.inputs.inputs import ChangedNodes, Inputs, InputSource, NewNodes, PreparedMatrix
 from altopt.inputs.local_diffusion import diffused_again, diffused_from, settle_isolated
@@ -108,11 +109,11 @@ class ReducedInputs(Inputs):
            [ 0.88,  0.88]], dtype=float32)
     """
 
-    n_components: int = 256
-    row_exponent: float = 0.5
+    n_components: int = DEFAULTS.diffused_components
+    row_exponent: float = DEFAULTS.row_exponent
     standardise: bool | None = None
     root: bool | None = None
-    n_power: int = 2
+    n_power: int = DEFAULTS.n_power
     storage: Literal["float32", "float16"] = "float32"
 
     def __post_init__(self) -> None:

@@ -7,6 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from altopt.arrays import Array, allocate, row_blocks
+from altopt.defaults import DEFAULTS
 from altopt.errors import InputError
 
 
@@ -48,7 +49,8 @@ class FeatureMatrix:
         self.n_rows, self.n_columns = int(X.shape[0]), int(X.shape[1])
         self.sparse = bool(sp.issparse(X))
         if standardise is None:
-            standardise = not self.sparse and self._n_nonzero() > 0.5 * self.n_rows * self.n_columns
+            n_dense = DEFAULTS.dense_share * self.n_rows * self.n_columns
+            standardise = not self.sparse and self._n_nonzero() > n_dense
         if standardise and self.sparse:
             raise InputError(
                 "A sparse X cannot be standardised without filling it. Pass X.toarray() if it fits."

@@ -8,7 +8,7 @@ from scipy.optimize import minimize_scalar
 
 from altopt.arrays import Array, certainty, shares
 from altopt.defaults import DEFAULTS, Defaults
-from altopt.errors import InputError
+from altopt.settings import check_count, check_number
 from altopt.training.pseudo_labels import Readout
 
 N_BINS = 10
@@ -41,8 +41,8 @@ class TemperedShares:
     block_size: int = BLOCK_SIZE
 
     def __post_init__(self) -> None:
-        if not self.temperature > 0:
-            raise InputError(f"temperature must be above 0, but is {self.temperature!r}.")
+        check_number(self, "temperature", above=0.0)
+        check_count(self, "block_size")
 
     def soften(self, F: Array) -> Array:
         """A distribution for each row."""

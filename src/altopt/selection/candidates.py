@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 from altopt.arrays import Array
 from altopt.defaults import DEFAULTS, Defaults
 from altopt.encoders import Encoder, KernelEncoder, TabularEncoder
-from altopt.errors import InputError
 from altopt.graph import Graph
 from altopt.inputs import AdjacencyInputs, BlockInputs, DegreeInputs, HopInputs, Inputs, ReducedInputs
 from altopt.operator import NormalizedAdjacency
 from altopt.operator.diffusion import Direction
+from altopt.settings import check_count, check_number
 from altopt.views import (
     FeatureView,
     GraphView,
@@ -70,8 +70,9 @@ class Candidate:
 
     def __post_init__(self) -> None:
         for name in ("feature_weight", "label_weight", "min_z"):
-            if not getattr(self, name) >= 0:
-                raise InputError(f"{name} must be a number from 0 on, but is {getattr(self, name)!r}.")
+            check_number(self, name, least=0.0)
+        if self.n_rounds is not None:
+            check_count(self, "n_rounds", 0)
 
     @property
     def linear(self) -> bool:

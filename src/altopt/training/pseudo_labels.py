@@ -10,6 +10,7 @@ from altopt.arrays import Array, row_blocks
 from altopt.defaults import DEFAULTS, Defaults
 from altopt.errors import InputError
 from altopt.operator.kernels.rows import most_certain_per_class, softmax_rows
+from altopt.settings import check_count, check_number
 from altopt.training.class_priors import estimate_priors, prior_factors
 
 
@@ -81,8 +82,9 @@ class TopPerClass(PseudoLabels):
     min_confidence: float = 0.0
 
     def __post_init__(self) -> None:
-        require_at_least("n_pseudo", self.n_pseudo, 0)
-        require_softmax(self.temperature, self.min_confidence)
+        check_count(self, "n_pseudo", 0)
+        check_number(self, "temperature", above=0.0)
+        check_confidence(self)
 
     def soften(self, F: Array) -> Array:
         return softmax_rows(F, self.temperature, of_shares=False).S
@@ -150,9 +152,11 @@ class ClassBalanced(PseudoLabels):
     defaults: Defaults = DEFAULTS
 
     def __post_init__(self) -> None:
-        require_at_least("times_labelled", self.times_labelled, 0)
-        require_at_least("limit", self.limit, 1)
-        require_softmax(self.temperature, self.min_confidence)
+        check_number(self, "temperature", above=0.0)
+        check_number(self, "times_labelled", least=0.0)
+        check_count(self, "limit")
+        check_number(self, "trust", least=0.0, optional=True)
+        check_confidence(self)
 
     def soften(self, F: Array) -> Array:
         return softmax_rows(F, self.temperature, of_shares=True).S
@@ -211,7 +215,7 @@ class ConfidenceThreshold(PseudoLabels):
     min_confidence: float = 0.0
 
     def __post_init__(self) -> None:
-        require_softmax(1.0, self.min_confidence)
+        check_confidence(self)
 
     def soften(self, F: Array) -> Array:
         return softmax_rows(F, 1.0, of_shares=False).S
@@ -262,13 +266,8 @@ class NoPseudoLabels(PseudoLabels):
         return self.rule.next_start(F)
 
 
-def require_at_least(name: str, value: float, least: float) -> None:
-    if not value >= least:
-        raise InputError(f"{name} must be {least} or more, but is {value!r}.")
-
-
-def require_softmax(temperature: float, min_confidence: float) -> None:
-    if not temperature > 0:
-        raise InputError(f"temperature must be above 0, but is {temperature!r}.")
-    if not 0 <= min_confidence <= 1:
-        raise InputError(f"min_confidence must be between 0 and 1, but is {min_confidence!r}.")
+def check_confidence(rule: TopPerClass | ClassBalanced | ConfidenceThreshold) -> None:
+    if not 0 <= rule.min_confidence <= 1:
+        raise InputError(
+            f"{type(rule).__name__}: min_confidence must be a number from 0 to 1, but is {rule.min_confidence!r}."
+        )
