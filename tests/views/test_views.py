@@ -12,18 +12,21 @@ from altopt.encoders import LinearEncoder
 from altopt.operator import NormalizedAdjacency
 from altopt.views import (
     CrossEntropyLabelView,
+    FeatureView,
     GraphView,
     HighPassView,
     HuberLabelView,
     LabelView,
     LocallyLinearView,
     NoGraphView,
+    Objective,
     QuadraticForm,
     RobustLabels,
     SharedNeighbours,
     SpectralFilter,
     SquaredLaplacianView,
     TwoHopView,
+    ViewSettings,
 )
 from problems import toy, two_communities
 
@@ -185,6 +188,31 @@ def test_what_is_no_filter_is_refused(choice, message):
         choice.view(problem.graph, problem.A_tilde)
     with pytest.raises(InputError, match="reach must be above 0"):
         RobustLabels(0.0).view(problem.Y, problem.labelled, 1.0)
+
+
+@dataclass(frozen=True)
+class TwoHopGraph(ViewSettings):
+    """The Laplacian of another graph than the one that was given: nodes that share a neighbour."""
+
+    def view(self, graph, A_tilde):
+        return GraphView(NormalizedAdjacency((graph.adjacency @ graph.adjacency).tocsr()))
+
+
+def test_a_laplacian_of_another_graph_is_updated_by_its_own_system():
+    """It couples nodes, but not by the edges that a local push would follow."""
+    X, y, _, A = two_communities()
+    model = AltOpt(graph_view=TwoHopGraph(), n_rounds=0, random_state=0).fit(X, y, graph=A)
+    node = int(np.flatnonzero(y < 0)[0])
+    model.update(labels={node: 1})
+    labelled = model.labelled_
+    view = LabelView(model.Y_, labelled, model.plan_.label_weight)
+    views = (
+        FeatureView(model.encoder_output_, model.plan_.feature_weight),
+        TwoHopGraph().view(model.graph_, None),
+        view,
+    )
+    assert labelled[node]
+    assert np.linalg.norm(Objective(views).residual(model.scores_)) < 1e-4
 
 
 @dataclass(frozen=True)

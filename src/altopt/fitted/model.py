@@ -166,7 +166,7 @@ class FittedModel:
                 graph = self.last_graph
                 A_tilde = self.normalized(graph)
                 objective = self.objective_on(graph, A_tilde, self.codes, self.encoder_output)
-                if objective.coupled and not (self.self_loops and graph.weighted):
+                if objective.coupled_by(A_tilde) and not (self.self_loops and graph.weighted):
                     weights = {view.name: float(view.weight) for view in objective.views}
                     self._system = LinearSystem(graph, A_tilde, weights, self.codes, len(self.classes))
             return self._system
@@ -174,7 +174,8 @@ class FittedModel:
     def couples_by_adjacency(self) -> bool:
         """Whether the graph view couples neighbours by A_tilde alone."""
         graph = self.last_graph
-        return self.objective_on(graph, self.normalized(graph), self.codes, self.encoder_output).coupled
+        A_tilde = self.normalized(graph)
+        return self.objective_on(graph, A_tilde, self.codes, self.encoder_output).coupled_by(A_tilde)
 
     # changes, made by an update that holds the lock
 

@@ -88,10 +88,9 @@ class Objective:
     def quadratic(self) -> bool:
         return all(view.quadratic for view in self.views)
 
-    @property
-    def coupled(self) -> bool:
-        """Whether a view couples neighbours by I - A_tilde."""
-        return any(view.coupling() is not None for view in self.views)
+    def coupled_by(self, A_tilde: NormalizedAdjacency) -> bool:
+        """Whether a view couples neighbours by I - A_tilde, and not by another matrix of its own."""
+        return any(view.coupling() is A_tilde for view in self.views)
 
     def parts(self, F: Array, roughness: float | None = None) -> dict[str, float]:
         """The weighted distance of each view, by name; `roughness` is tr(F' L~ F) where it is known."""
