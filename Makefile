@@ -20,7 +20,7 @@ check: .make/dev
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -q -n 2 --dist worksteal
+	$(BIN)/python -m pytest -q -n 2 --dist worksteal --cov --cov-report=term:skip-covered
 
 # wheels and sdist in dist/; the wheel of altopt in an empty environment: a fit with the core, the demo with its extras
 wheel: | $(BIN)/python
@@ -52,7 +52,9 @@ performance: .make/bench
 	  $(BIN)/altopt bench all --size $$size --record results/bench.jsonl || exit 1; done
 	$(BIN)/python -m altopt_lab.bench.page results/bench.jsonl docs/performance.md
 
+# the handbook as HTML; warnings are errors
 docs: .make/dev
+	$(BIN)/python docs/modules.py && $(BIN)/python docs/command_line.py && $(BIN)/python docs/pictures.py
 	$(BIN)/sphinx-build -q -W -b html docs docs/_build
 
 # the native kernels built with address and undefined-behaviour sanitizers, and their tests run on them
