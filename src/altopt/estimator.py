@@ -1,7 +1,6 @@
 """AltOpt: the parts assembled into one estimator with scikit-learn's interface."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -10,63 +9,28 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import _check_feature_names, check_is_fitted, validate_data
 
-from altopt.arrays import Array, working_dtype
-from altopt.defaults import DEFAULTS, Defaults, checked
-from altopt.encoders import Encoder, LinearEncoder, as_encoder
+from altopt.arrays import Array
+from altopt.defaults import DEFAULTS, Defaults
 from altopt.errors import InputError
 from altopt.fitted.attributes import FittedAttributes
 from altopt.fitted.explain import explain
 from altopt.fitted.explanation import Explanation
-from altopt.fitted.model import FittedModel, ReadoutRule, reached_nodes
+from altopt.fitted.fit import OnRound, Progress, Source, fit_model
 from altopt.fitted.new_nodes import scores_of_new_nodes
 from altopt.fitted.request import Change, NewFeatures
 from altopt.fitted.suggest import suggest
 from altopt.fitted.update import update
 from altopt.graph import Graph
 from altopt.graph.knn import Neighbours
-from altopt.graph.settings import check_settings, seed_of
+from altopt.graph.settings import check_settings
 from altopt.graph.validation import UNKNOWN, read_validation, read_X, read_y, require_finite
-from altopt.inputs import Inputs, as_inputs
-from altopt.io import checkpoint as checkpoints
+from altopt.inputs import Inputs
 from altopt.io import store
-from altopt.operator import NormalizedAdjacency
-from altopt.operator.feature_matrix import empty_rows, has_missing
-from altopt.selection.candidates import (
-    Candidate,
-    alternatives,
-    default_inputs,
-    default_restart,
-    without_graph,
-)
-from altopt.selection.compare import Choice
-from altopt.selection.evaluation import Evaluator
-from altopt.selection.fit_data import FitData, eager_limit
-from altopt.selection.leave_one_out import NOT_HELD_BACK, LeaveOneOut
-from altopt.solvers import ChebyshevSteps, ConjugateGradient, JacobiSteps, Solver, as_solver
-from altopt.threads import threads_for
-from altopt.training.alternate import (
-    Outcome,
-    Problem,
-    Round,
-    Schedule,
-    Solvers,
-    State,
-    alternate,
-    as_dicts,
-    warm_up,
-)
-from altopt.training.class_priors import prior_trust
+from altopt.operator.feature_matrix import has_missing
+from altopt.selection.candidates import Candidate
+from altopt.selection.parameters import Parameters
+from altopt.solvers import Solver
 from altopt.training.paper import Variant, paper_settings
-from altopt.training.pseudo_labels import (
-    ClassBalanced,
-    ConfidenceThreshold,
-    NoPseudoLabels,
-    PseudoLabels,
-    TopPerClass,
-)
-from altopt.views import FeatureView, GraphView, LabelView, ViewChoice, as_view_choice
-
-OnRound = Callable[[int, int, Round], None]
 
 
 class AltOpt(FittedAttributes, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -219,85 +183,16 @@ class AltOpt(FittedAttributes, ClassifierMixin, BaseEstimator):  # type: ignore[
             Go on from the checkpoint, with the same bits as an uninterrupted fit.
         """
         check_settings(self.get_params(deep=False))
-        defaults = checked(self.defaults)
-        self._fitted = None
+        parameters, self._fitted = self.parameters(), None
         _check_feature_names(self, X, reset=True)
         X, row_ids = read_X(X)
         X = self._check_X(X, reset=True)
-        n, n_features = X.shape
-        classes, codes = read_y(y, n, self.classes)
-        labelled = codes != UNKNOWN
-        n_labels = int(labelled.sum())
+        classes, codes = read_y(y, X.shape[0], self.classes)
         neighbours, graph = self._read_graph(graph, X, row_ids)
-        validation = read_validation(validation, graph, labelled, classes)
-        seed = seed_of(self.random_state)
-        data = FitData(
-            graph=graph,
-            A_tilde=NormalizedAdjacency(graph.adjacency, self.self_loops),
-            X=X,
-            codes=codes,
-            n_classes=len(classes),
-            dtype=working_dtype(n, len(classes)),
-            restart=default_restart(n_labels, defaults) if self.restart is None else self.restart,
-            n_diffusion=self.n_diffusion,
-            seed=seed,
-            eager=eager_limit(n, len(classes), self.cross_fit, defaults),
-            defaults=defaults,
-        )
-        usual = self.default_candidate(n, n_features, n_labels)
-        solvers, rule = self._solvers(), self._pseudo_labels()
-        with threads_for(n * min(n_features, 256), with_torch=usual.encoder.uses_torch):
-            evaluator = None
-            if self.cross_fit and usual.linear:
-                evaluator = Evaluator(data, solvers, rule, self._schedule(usual, seed))
-            choice = self._choose(usual, evaluator, graph)
-            data.drop_other_inputs(choice.plan)
-            candidate = data.with_data_dependent_settings(choice.plan)
-            inputs = data.inputs(candidate)[0]
-            problem = data.problem(candidate, validation=validation)
-            outcome = self._alternate(problem, candidate, seed, graph, on_round, checkpoint, resume)
-            F = outcome.F
-            leave_one_out: LeaveOneOut | str = NOT_HELD_BACK
-            tempered, graph_help = None, None
-            if evaluator is not None:
-                leave_one_out, tempered = evaluator.leave_one_out(choice, F, graph.ids, classes)
-                graph_help = evaluator.graph_help(choice, F, classes)
-        readout: ReadoutRule = rule if tempered is None else tempered
-        reading = readout.read(F)
-        featureless = np.flatnonzero(empty_rows(X))
-        reached = np.ones(n, dtype=bool)
-        if len(featureless):
-            reached = reached_nodes(n, featureless, graph.components, codes)
-        self._fitted = FittedModel(
-            classes=classes,
-            candidate=candidate,
-            solver=solvers.last,
-            readout=readout,
-            temperature=None if tempered is None else tempered.temperature,
-            self_loops=self.self_loops,
-            restart=data.restart,
-            n_diffusion=self.n_diffusion,
-            seed=seed,
-            n_features=n_features,
-            last_graph=graph,
-            neighbours=neighbours,
-            inputs=inputs,
-            encoder=outcome.learner,
-            scores=F,
-            encoder_output=outcome.P,
-            codes=codes.astype(np.int32),
-            labels=np.where(labelled, codes, reading.label).astype(np.int32),
-            confidence=reading.w,
-            reached=reached,
-            featureless=featureless,
-            start=outcome.start,
-            steps=outcome.steps,
-            choice=choice.record(),
-            graph_help=graph_help,
-            leave_one_out=leave_one_out,
-            trace=as_dicts(outcome.trace),
-            outcome=outcome.reason,
-        )
+        judged = read_validation(validation, graph, codes != UNKNOWN, classes)
+        source = Source(X, graph, neighbours, classes, codes, judged)
+        folder = None if checkpoint is None else Path(checkpoint)
+        self._fitted = fit_model(parameters, source, Progress(on_round, folder, resume))
         return self
 
     def _read_graph(self, graph: Any, X: Any, row_ids: Any) -> tuple[Neighbours | None, Graph]:
@@ -308,47 +203,6 @@ class AltOpt(FittedAttributes, ClassifierMixin, BaseEstimator):  # type: ignore[
             raise InputError("X holds NaN, so nearest neighbours cannot be told. Give a graph, or fill in X.")
         neighbours = Neighbours(X, self.n_neighbors)
         return neighbours, neighbours.graph()
-
-    def _choose(self, usual: Candidate, evaluator: Evaluator | None, graph: Graph) -> Choice:
-        """The candidate to fit, among those that differ where nothing was given."""
-        if evaluator is None:
-            return Choice(usual, [], "cross_fit is off.")
-        defaults = checked(self.defaults)
-        free = self.encoder is None and self.inputs is None
-        alone = without_graph(usual, defaults) if free and self.graph_view is None else None
-        others = alternatives(usual, graph, len(evaluator.nodes), defaults) if free else []
-        tune_weights = self.feature_weight is None and self.label_weight is None
-        return evaluator.choose(usual, others, alone, tune_weights)
-
-    def _alternate(
-        self,
-        problem: Problem,
-        candidate: Candidate,
-        seed: int,
-        graph: Graph,
-        on_round: OnRound | None,
-        checkpoint: str | Path | None,
-        resume: bool,
-    ) -> Outcome:
-        """The rounds, from the start or from a checkpoint."""
-        schedule = self._schedule(candidate, seed)
-        learner = candidate.encoder.begin(problem.rows.shape[1], problem.Y.shape[1], seed)
-        folder = None if checkpoint is None else Path(checkpoint)
-        mark, state = "", None
-        if folder is not None:
-            mark = checkpoints.fingerprint(self.get_params(deep=False), seed, graph, problem)
-            state = checkpoints.load(folder, mark, learner) if resume else None
-        if state is None:
-            state = warm_up(problem, learner, schedule)
-
-        def after_round(state: State) -> None:
-            if folder is not None:
-                checkpoints.save(folder, mark, state)
-            if on_round is not None:
-                on_round(state.n_done, schedule.n_rounds, state.trace[-1])
-
-        rule = self._pseudo_labels(problem.Y)
-        return alternate(problem, state, self._solvers(), rule, schedule, after_round)
 
     def predict_proba(self, X: Any, edges: Any = None, *, ids: Any = None) -> Array:
         """Class probabilities of nodes that were not part of the fit.
@@ -468,75 +322,13 @@ class AltOpt(FittedAttributes, ClassifierMixin, BaseEstimator):  # type: ignore[
             model.feature_names_in_ = np.array(stored.columns, dtype=object)
         return model
 
-    # the parts, with their defaults
-
-    def _encoder(self) -> Encoder:
-        return LinearEncoder() if self.encoder is None else as_encoder(self.encoder)
+    def parameters(self) -> Parameters:
+        """The parameters as a record that resolves them to parts."""
+        return Parameters(**self.get_params(deep=False))
 
     def default_candidate(self, n_nodes: int, n_features: int, n_labels: int | None = None) -> Candidate:
         """The parts as given, and where nothing is given, those that serve best without evidence."""
-        defaults = checked(self.defaults)
-        if self.inputs is None:
-            inputs = default_inputs(n_nodes, n_features, n_labels, defaults)
-        else:
-            inputs = as_inputs(self.inputs)
-        return Candidate(
-            "usual",
-            inputs,
-            self._encoder(),
-            defaults.view_weight if self.feature_weight is None else self.feature_weight,
-            defaults.view_weight if self.label_weight is None else self.label_weight,
-            *self._views(),
-        )
-
-    def _views(self) -> tuple[ViewChoice, ViewChoice, ViewChoice]:
-        """The feature view, the graph view and the label view."""
-        return (
-            as_view_choice(self.feature_view or FeatureView, "feature_view"),
-            as_view_choice(self.graph_view or GraphView, "graph_view"),
-            as_view_choice(self.label_view or LabelView, "label_view"),
-        )
-
-    def _solvers(self) -> Solvers:
-        """Who updates F. In the rounds F only has to tell which nodes are how sure; the last one is to 1e-6."""
-        if self.solver is not None:
-            solver = as_solver(self.solver)
-            return Solvers(solver, solver)
-        views, defaults = self._views(), checked(self.defaults)
-        if not all(view.quadratic for view in views):
-            return Solvers(JacobiSteps(defaults.jacobi_rounds), JacobiSteps(defaults.jacobi_last))
-        rough, fine = defaults.rtol_rounds, defaults.rtol_last
-        if self.feature_weight != 0 and views[0].squared:
-            return Solvers(ChebyshevSteps(rtol=rough), ChebyshevSteps(rtol=fine))
-        return Solvers(ConjugateGradient(rtol=rough), ConjugateGradient(rtol=fine))
-
-    def _schedule(self, candidate: Candidate, seed: int) -> Schedule:
-        stop_below = checked(self.defaults).stop_when_changed_below if self.n_pseudo is None else None
-        if self.n_rounds == "full":
-            return Schedule(self.n_warmup, self.n_epochs, 1, seed, stop_below)
-        return Schedule(self.n_warmup, candidate.rounds(self.n_rounds), self.n_epochs, seed, stop_below)
-
-    def _pseudo_labels(self, Y: Array | None = None) -> PseudoLabels:
-        """The rule that makes pseudo labels out of F; with the labels Y it keeps to estimated class priors."""
-        rule: PseudoLabels
-        if self._views()[0].needs_confidence:
-            rule = ConfidenceThreshold(self.min_confidence)
-        elif self.n_pseudo is None:
-            defaults = checked(self.defaults)
-            rule = ClassBalanced(
-                self.temperature,
-                self.min_confidence,
-                times_labelled=defaults.pseudo_times_labelled,
-                limit=defaults.pseudo_limit,
-                defaults=defaults,
-            )
-            if Y is not None:
-                label_shares = Y.mean(axis=0)
-                trust = prior_trust(len(Y), len(label_shares), defaults)
-                rule = replace(rule, trust=trust, label_shares=tuple(label_shares.tolist()))
-        else:
-            rule = TopPerClass(self.n_pseudo, self.temperature, self.min_confidence)
-        return NoPseudoLabels(rule) if self.n_pseudo == 0 else rule
+        return self.parameters().default_candidate(n_nodes, n_features, n_labels)
 
     # reading X
 
@@ -575,7 +367,7 @@ class AltOpt(FittedAttributes, ClassifierMixin, BaseEstimator):  # type: ignore[
         return NewFeatures(self._check_X(X, reset=False), row_ids)
 
     def _takes_missing(self) -> bool:
-        return self._encoder().takes_missing
+        return self.parameters().resolved_encoder().takes_missing
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

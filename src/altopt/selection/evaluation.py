@@ -158,7 +158,7 @@ class Evaluator:
         if choice.plan is alone:
             warnings.warn(
                 f"The graph does not help here, so its edges are not used: {choice.reason} See graph_help_.",
-                stacklevel=4,
+                stacklevel=5,
             )
         if tune_weights and self.keeps_folds:
             variants = reweighted(choice.plan, defaults)

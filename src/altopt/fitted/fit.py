@@ -1,0 +1,157 @@
+"""The fit: a candidate chosen by held-out labels, its rounds, its evaluation, and the FittedModel they leave."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from altopt.arrays import Array, working_dtype
+from altopt.fitted.model import FittedModel, ReadoutRule, reached_nodes
+from altopt.graph import Graph
+from altopt.graph.knn import Neighbours
+from altopt.graph.settings import seed_of
+from altopt.graph.validation import UNKNOWN
+from altopt.io import checkpoint
+from altopt.operator import NormalizedAdjacency
+from altopt.operator.feature_matrix import empty_rows
+from altopt.selection.candidates import Candidate, alternatives, without_graph
+from altopt.selection.compare import Choice
+from altopt.selection.evaluation import Evaluator
+from altopt.selection.fit_data import FitData, eager_limit
+from altopt.selection.leave_one_out import NOT_HELD_BACK, LeaveOneOut
+from altopt.selection.parameters import Parameters
+from altopt.threads import threads_for
+from altopt.training.alternate import Outcome, Problem, Round, State, alternate, as_dicts, warm_up
+
+OnRound = Callable[[int, int, Round], None]
+WIDTH_OF_INPUTS = 256  # columns of the encoder's inputs that decide how many threads pay
+
+
+@dataclass(frozen=True)
+class Source:
+    """What a fit starts from, read and checked."""
+
+    X: Any
+    graph: Graph
+    neighbours: Neighbours | None  # where the graph was built from X
+    classes: Array
+    codes: Array  # the class of each node, -1 where unknown
+    validation: tuple[Array, Array] | None  # positions and classes
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Who hears of each round, and where its state is stored."""
+
+    on_round: OnRound | None = None
+    folder: Path | None = None
+    resume: bool = False
+
+
+def fit_model(parameters: Parameters, source: Source, progress: Progress) -> FittedModel:
+    """Choose a candidate, alternate, evaluate."""
+    X, graph, classes, codes = source.X, source.graph, source.classes, source.codes
+    n, n_features = X.shape
+    labelled = codes != UNKNOWN
+    n_labels = int(labelled.sum())
+    data = FitData(
+        graph=graph,
+        A_tilde=NormalizedAdjacency(graph.adjacency, parameters.self_loops),
+        X=X,
+        codes=codes,
+        n_classes=len(classes),
+        dtype=working_dtype(n, len(classes)),
+        restart=parameters.resolved_restart(n_labels),
+        n_diffusion=parameters.n_diffusion,
+        seed=seed_of(parameters.random_state),
+        eager=eager_limit(n, len(classes), parameters.cross_fit, parameters.numbers),
+        defaults=parameters.numbers,
+    )
+    usual = parameters.default_candidate(n, n_features, n_labels)
+    solvers, rule = parameters.solvers(), parameters.pseudo_labels()
+    with threads_for(n * min(n_features, WIDTH_OF_INPUTS), with_torch=usual.encoder.uses_torch):
+        evaluator = None
+        if parameters.cross_fit and usual.linear:
+            evaluator = Evaluator(data, solvers, rule, parameters.schedule(usual, data.seed))
+        choice = choose(parameters, usual, evaluator, graph)
+        data.drop_other_inputs(choice.plan)
+        candidate = data.with_data_dependent_settings(choice.plan)
+        inputs = data.inputs(candidate)[0]
+        problem = data.problem(candidate, validation=source.validation)
+        outcome = alternate_from(parameters, problem, candidate, data, progress)
+        leave_one_out: LeaveOneOut | str = NOT_HELD_BACK
+        tempered, graph_help = None, None
+        if evaluator is not None:
+            leave_one_out, tempered = evaluator.leave_one_out(choice, outcome.F, graph.ids, classes)
+            graph_help = evaluator.graph_help(choice, outcome.F, classes)
+    readout: ReadoutRule = rule if tempered is None else tempered
+    reading = readout.read(outcome.F)
+    featureless = np.flatnonzero(empty_rows(X))
+    reached = np.ones(n, dtype=bool)
+    if len(featureless):
+        reached = reached_nodes(n, featureless, graph.components, codes)
+    return FittedModel(
+        classes=classes,
+        candidate=candidate,
+        solver=solvers.last,
+        readout=readout,
+        temperature=None if tempered is None else tempered.temperature,
+        self_loops=parameters.self_loops,
+        restart=data.restart,
+        n_diffusion=parameters.n_diffusion,
+        seed=data.seed,
+        n_features=n_features,
+        last_graph=graph,
+        neighbours=source.neighbours,
+        inputs=inputs,
+        encoder=outcome.learner,
+        scores=outcome.F,
+        encoder_output=outcome.P,
+        codes=codes.astype(np.int32),
+        labels=np.where(labelled, codes, reading.label).astype(np.int32),
+        confidence=reading.w,
+        reached=reached,
+        featureless=featureless,
+        start=outcome.start,
+        steps=outcome.steps,
+        choice=choice.record(),
+        graph_help=graph_help,
+        leave_one_out=leave_one_out,
+        trace=as_dicts(outcome.trace),
+        outcome=outcome.reason,
+    )
+
+
+def choose(parameters: Parameters, usual: Candidate, evaluator: Evaluator | None, graph: Graph) -> Choice:
+    """The candidate to fit, among those that differ where nothing was given."""
+    if evaluator is None:
+        return Choice(usual, [], "cross_fit is off.")
+    numbers, free = parameters.numbers, parameters.encoder_is_free
+    alone = without_graph(usual, numbers) if free and parameters.graph_view is None else None
+    others = alternatives(usual, graph, len(evaluator.nodes), numbers) if free else []
+    return evaluator.choose(usual, others, alone, parameters.weights_are_free)
+
+
+def alternate_from(
+    parameters: Parameters, problem: Problem, candidate: Candidate, data: FitData, progress: Progress
+) -> Outcome:
+    """The rounds, from the start or from a checkpoint."""
+    schedule, folder = parameters.schedule(candidate, data.seed), progress.folder
+    learner = candidate.encoder.begin(problem.rows.shape[1], data.n_classes, data.seed)
+    mark, state = "", None
+    if folder is not None:
+        mark = checkpoint.fingerprint(vars(parameters), data.seed, data.graph, problem)
+        state = checkpoint.load(folder, mark, learner) if progress.resume else None
+    if state is None:
+        state = warm_up(problem, learner, schedule)
+
+    def after_round(state: State) -> None:
+        if folder is not None:
+            checkpoint.save(folder, mark, state)
+        if progress.on_round is not None:
+            progress.on_round(state.n_done, schedule.n_rounds, state.trace[-1])
+
+    rule = parameters.pseudo_labels(problem.Y)
+    return alternate(problem, state, parameters.solvers(), rule, schedule, after_round)
