@@ -5,9 +5,8 @@ from pathlib import Path
 from typing import Any, Literal, Self
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import _check_feature_names, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_feature_names, check_is_fitted
 
 from altopt.arrays import Array
 from altopt.defaults import DEFAULTS, Defaults
@@ -23,7 +22,7 @@ from altopt.fitted.update import update
 from altopt.graph import Graph
 from altopt.graph.knn import Neighbours
 from altopt.graph.settings import check_settings
-from altopt.graph.validation import UNKNOWN, read_validation, read_X, read_y, require_finite
+from altopt.graph.validation import UNKNOWN, check_features, read_validation, read_X, read_y
 from altopt.inputs import Inputs
 from altopt.io import store
 from altopt.operator.feature_matrix import has_missing
@@ -45,33 +44,63 @@ class AltOpt(FittedAttributes, ClassifierMixin, BaseEstimator):  # type: ignore[
 
     Parameters
     ----------
-    feature_weight, label_weight : the weights lambda1 and lambda2; the graph's weight is 1. Default 2 each, unless
-        held-out labels ask for another.
-    restart : weight of a node's own features in the diffusion that feeds the encoder; 1 means no diffusion. Default
-        0.2, with fewer than 30 labels 0.1.
-    n_diffusion : steps of that diffusion.
-    temperature : of the softmax that turns F into pseudo labels; lower is surer. The probabilities handed out are
-        F's shares to the power 1 / `temperature_`, which is fitted to held-out labels; None where there were none.
-    n_rounds : how often F is updated and the encoder trained on it; "full" makes n_epochs rounds of one epoch.
-    n_warmup, n_epochs : encoder epochs before the first round, and in each round.
-    n_pseudo : the surest unlabelled nodes per class to train on; None takes all, weighted; 0 takes none.
-    min_confidence : pseudo labels less sure than this are never trained on.
-    encoder : an encoder or any scikit-learn classifier that takes sample weights. Default a LinearEncoder, as tight
-        as the labels ask for.
-    inputs : what the encoder reads. Default hops 0, 1 and 2 beside the diffused features, each reduced to its leading
+    feature_weight, label_weight : float, optional
+        lambda1 and lambda2; the graph's weight is 1. Default 2 each, unless held-out labels ask for another.
+    restart : float in (0, 1], optional
+        Weight of a node's own features in the diffusion that feeds the encoder; 1 means no diffusion. Default 0.2, with
+        fewer than 30 labels 0.1.
+    n_diffusion : int
+        Steps of that diffusion.
+    temperature : float
+        Of the softmax that turns F into pseudo labels; lower is more certain.
+    n_rounds : int or "full"
+        How often F is updated and the encoder trained on it; "full" makes n_epochs rounds of one epoch.
+    n_warmup, n_epochs : int
+        Encoder epochs before the first round, and in each round.
+    n_pseudo : int, optional
+        The most certain unlabelled nodes per class to train on; None takes all, weighted; 0 takes none.
+    min_confidence : float in [0, 1]
+        Pseudo labels less certain than this are never trained on.
+    encoder : Encoder or scikit-learn classifier, optional
+        The classifier must take sample weights. Default a LinearEncoder, regularised as held-out labels ask for.
+    inputs : Inputs, optional
+        What the encoder reads. Default hops 0, 1 and 2 beside the diffused features, each reduced to its leading
         directions; the latter alone on large graphs; the features alone where the graph does harm.
-    solver : for F, in every round. Default Chebyshev steps, to 1e-2 in the rounds and 1e-6 at the end; Jacobi's
-        where a view is not quadratic.
-    feature_view, graph_view, label_view : classes or settings from altopt.views, or your own
-        (docs/adding_a_view.md). Default: the squared, Laplacian and squared forms, which make F's problem a
-        linear system.
-    cross_fit : hold labels back, fold by fold, to choose, to calibrate and to say how accurate the fit is. False fits
-        once with the default of every part; there is no `leave_one_out_` then.
-    self_loops : tie every node to itself, with the mean edge weight.
-    n_neighbors : of the graph that is built from X when none is given.
-    classes : all classes, when some may have no labelled node.
-    random_state : a seed; the same seed gives the same bits. None draws one, recorded as `seed_`.
-    defaults : other numbers of the recipe than altopt.defaults.DEFAULTS, made from it with dataclasses.replace.
+    solver : Solver, optional
+        For F, in every round. Default Chebyshev steps, to 1e-2 in the rounds and 1e-6 at the end; Jacobi steps where a
+        view is not quadratic.
+    feature_view, graph_view, label_view : View class or ViewSettings, optional
+        Default: the squared, Laplacian and squared forms, which make F's problem a linear system.
+    cross_fit : bool
+        Hold labels out, fold by fold, to choose, to calibrate and to estimate the accuracy. False fits once with the
+        default of every part; there is no `leave_one_out_` then.
+    self_loops : bool
+        An edge from every node to itself, with the mean edge weight.
+    n_neighbors : int
+        Of the graph that is built from X when none is given.
+    classes : array-like, optional
+        All classes, when some may have no labelled node.
+    random_state : int, RandomState or None
+        The same seed gives the same bits. None draws one, recorded as `seed_`.
+    defaults : Defaults, optional
+        Other numbers of the recipe than altopt.defaults.DEFAULTS, made from it with dataclasses.replace.
+
+    Attributes
+    ----------
+    transduction_ : ndarray (n_nodes,)
+        A label for every node; a labelled node keeps its given label.
+    label_distributions_ : ndarray (n_nodes, n_classes)
+        Calibrated probabilities, columns as `classes_`.
+    scores_, confidence_, reached_, labelled_ : ndarray (n_nodes, ...)
+        F; the certainty of each row; whether a node has features or a label in reach; whether its label was given.
+    leave_one_out_ : LeaveOneOut
+        Honest accuracy with its interval, and what each labelled node would be called without its own label.
+    choice_, graph_help_, temperature_ : dict, GraphHelp, float
+        Which candidate held-out labels chose and why, what the graph is worth, and the calibration.
+    trace_, outcome_ : list of dict, str
+        A record of each round, and why the fit stopped.
+    fitted_ : FittedModel
+        The owner of all of these; :class:`altopt.fitted.attributes.FittedAttributes` lists the others.
 
     Examples
     --------
@@ -333,25 +362,7 @@ class AltOpt(FittedAttributes, ClassifierMixin, BaseEstimator):  # type: ignore[
     # reading X
 
     def _check_X(self, X: Any, reset: bool) -> Any:
-        missing = self._takes_missing()
-        if isinstance(X, np.memmap) and X.ndim == 2 and X.dtype.kind == "f":
-            if reset:
-                self.n_features_in_ = X.shape[1]
-        else:
-            if sp.issparse(X) or (isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind == "f"):
-                require_finite(X, missing)
-            X = validate_data(
-                self,
-                X,
-                accept_sparse="csr",
-                dtype=(np.float64, np.float32),
-                reset=reset,
-                skip_check_array=False,
-                ensure_all_finite="allow-nan" if missing else True,
-            )
-        # what a sparse X does not hold is zero, not missing
-        require_finite(X, missing and not sp.issparse(X))
-        return X
+        return check_features(self, X, reset, self._takes_missing())
 
     def _read_new_features(self, features: Any) -> NewFeatures | None:
         """Features of new nodes, checked."""

@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import DataConversionWarning
+from sklearn.utils.validation import validate_data
 
 from altopt.arrays import Array, row_blocks
 from altopt.errors import InputError
@@ -73,6 +75,31 @@ def require_finite(X: Any, missing: bool = False) -> None:
             if len(where):
                 row, column = where[0]
                 raise InputError(bad_number(block[row, column], rows.start + int(row), int(column)))
+
+
+def check_features(estimator: BaseEstimator, X: Any, reset: bool, missing: bool) -> Any:
+    """X as a finite float matrix with as many columns as at the fit; NaN stays where it may be `missing`.
+
+    With `reset` the estimator records the number of columns. A memory map is left on disk.
+    """
+    if isinstance(X, np.memmap) and X.ndim == 2 and X.dtype.kind == "f":
+        if reset:
+            estimator.n_features_in_ = X.shape[1]
+    else:
+        if sp.issparse(X) or (isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind == "f"):
+            require_finite(X, missing)
+        X = validate_data(
+            estimator,
+            X,
+            accept_sparse="csr",
+            dtype=(np.float64, np.float32),
+            reset=reset,
+            skip_check_array=False,
+            ensure_all_finite="allow-nan" if missing else True,
+        )
+    # entries that a sparse X does not store are zero, not missing
+    require_finite(X, missing and not sp.issparse(X))
+    return X
 
 
 def not_infinite(values: Array) -> Array:
