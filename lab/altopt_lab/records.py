@@ -85,9 +85,9 @@ class Records:
         if not fresh:
             return []
         self._read_up_to += len(fresh) + 1
-        found = [json.loads(line) for line in fresh.split(b"\n") if is_json(line)]
-        self.lines += found
-        return found
+        added = [json.loads(line) for line in fresh.split(b"\n") if is_json(line)]
+        self.lines += added
+        return added
 
     def add(self, record: Record) -> None:
         """One whole line, at once, after whatever others have written; a line that was cut short gives way."""

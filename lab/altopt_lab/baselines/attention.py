@@ -103,14 +103,14 @@ class SparseAttention(torch.autograd.Function):
 
 def weighted(pattern: AttentionPattern, weights: torch.Tensor, H: torch.Tensor) -> torch.Tensor:
     """sum_j w_ij H_j, head by head."""
-    found = [product(pattern.matrix, w.contiguous(), H[:, k]) for k, w in enumerate(weights.unbind(1))]
-    return torch.stack(found, dim=1)
+    heads = [product(pattern.matrix, w.contiguous(), H[:, k]) for k, w in enumerate(weights.unbind(1))]
+    return torch.stack(heads, dim=1)
 
 
 def agreement(pattern: AttentionPattern, G: torch.Tensor, H: torch.Tensor) -> torch.Tensor:
     """G_i . H_j on every entry (i, j), head by head."""
-    found = [
+    heads = [
         torch.sparse.sampled_addmm(pattern.empty, G[:, k], H[:, k].T, beta=0.0).values()
         for k in range(H.shape[1])
     ]
-    return torch.stack(found, dim=1)
+    return torch.stack(heads, dim=1)

@@ -24,8 +24,8 @@ def with_our_product(layer: Any) -> Any:
     """The layer, propagating with whatever `@` of the graph it is given does; normalise before."""
 
     def propagate(edge_index: Any, x: torch.Tensor, edge_weight: Any = None) -> torch.Tensor:
-        found: torch.Tensor = edge_index @ x
-        return found
+        product: torch.Tensor = edge_index @ x
+        return product
 
     layer.propagate = propagate
     return layer
@@ -39,5 +39,5 @@ class FirstLinear(torch.nn.Module):
         self.linear, self.rate, self.masks = linear, rate, masks
 
     def forward(self, X: Features) -> torch.Tensor:
-        found = X.times(self.linear.weight, self.rate, self.masks if self.training else None)
-        return found if self.linear.bias is None else found + self.linear.bias
+        product = X.times(self.linear.weight, self.rate, self.masks if self.training else None)
+        return product if self.linear.bias is None else product + self.linear.bias

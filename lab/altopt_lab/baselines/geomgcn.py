@@ -25,7 +25,7 @@ from altopt_lab.baselines.training import Network
 
 QUARTERS = 4
 PARTS = 2 * QUARTERS
-MOST_NODES = 20_000  # a table of distances between all of them is held
+MAX_NODES = 20_000  # a table of distances between all of them is held
 
 
 @dataclass(kw_only=True, eq=False)
@@ -42,12 +42,12 @@ class GeomGCN(Network):
     weight_decay: float = 0.0
 
     def prepare(self, data: GraphData) -> WholeGraph:
-        if data.graph.n_nodes > MOST_NODES:
+        if data.graph.n_nodes > MAX_NODES:
             raise InputError(
                 f"Geom-GCN works out the distances between all nodes; {data.graph.n_nodes:,} are too many for it, "
-                f"{MOST_NODES:,} the most it takes. Take another method."
+                f"{MAX_NODES:,} the most it takes. Take another method."
             )
-        return WholeGraph(Features(data.X, self.scale_rows), parts(data.graph.adjacency))
+        return WholeGraph(Features(data.X, self.scale_rows), neighbourhoods(data.graph.adjacency))
 
     def network(self, n_features: int, n_classes: int, masks: Masks) -> torch.nn.Module:
         if self.hidden % PARTS:
@@ -100,28 +100,28 @@ class MatrixProduct(torch.autograd.Function):
         return torch.from_numpy(step(ctx.matrix.back, as_array(G))), None
 
 
-def parts(adjacency: Any) -> list[Matrix]:
+def neighbourhoods(adjacency: Any) -> list[Matrix]:
     """Eight matrices with the neighbours in the graph and in the plane by quarter, scaled by degrees on both sides."""
     n = adjacency.shape[0]
-    plane = laid_out(adjacency)
+    plane = embedding(adjacency)
     graph = sp.coo_array((np.ones(adjacency.nnz), adjacency.tocoo().coords), shape=(n, n))
-    near = nearest(plane, adjacency.nnz)
+    plane_neighbours = nearest(plane, adjacency.nnz)
     loops = sp.eye_array(n)
-    degrees = np.asarray((graph + near + loops).sum(axis=1)).ravel()
+    degrees = np.asarray((graph + plane_neighbours + loops).sum(axis=1)).ravel()
     scale = sp.diags_array(degrees**-0.5)
-    found: list[Matrix] = []
-    for neighbours in (graph, near):
+    matrices: list[Matrix] = []
+    for neighbours in (graph, plane_neighbours):
         ends = neighbours.tocoo().coords
-        where = quarter(plane, *ends)
+        quarters = quarter(plane, *ends)
         for k in range(QUARTERS):
-            chosen = tuple(end[where == k] for end in ends)
+            chosen = tuple(end[quarters == k] for end in ends)
             A = sp.coo_array((np.ones(len(chosen[0])), chosen), shape=(n, n))
-            A = A + loops if not found else A  # every node is its own neighbour, once
-            found.append(Matrix(scale @ A @ scale))
-    return found
+            A = A + loops if not matrices else A  # every node is its own neighbour, once
+            matrices.append(Matrix(scale @ A @ scale))
+    return matrices
 
 
-def laid_out(adjacency: Any) -> Array:
+def embedding(adjacency: Any) -> Array:
     """Places in the plane whose distances are those along the edges, as far as a plane can hold them."""
     distances = shortest_path(adjacency, directed=False, unweighted=True)
     reached = distances[np.isfinite(distances)]

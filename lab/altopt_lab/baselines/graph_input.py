@@ -26,7 +26,7 @@ class WholeGraph:
     X: Features
     A: Any
 
-    def of(self, nodes: Array | None) -> Batch:
+    def batch(self, nodes: Array | None) -> Batch:
         return Batch(self.X, self.A, None if nodes is None else torch.from_numpy(nodes))
 
 

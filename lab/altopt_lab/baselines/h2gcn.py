@@ -47,10 +47,10 @@ class H2GCNModule(torch.nn.Module):
         self.last = torch.nn.Linear(n_parts * settings.hidden, n_classes)
 
     def forward(self, batch: Batch) -> torch.Tensor:
-        near, far = batch.A
+        one_hop, two_hops = batch.A
         rounds = [torch.relu(self.first(batch.X))]
         for _ in range(self.n_rounds):
-            rounds.append(torch.cat([near @ rounds[-1], far @ rounds[-1]], dim=1))
+            rounds.append(torch.cat([one_hop @ rounds[-1], two_hops @ rounds[-1]], dim=1))
         # what comes in is not negative, so that ReLU changes nothing and dropout is one pass
         H = relu_and_dropout(
             batch.select(torch.cat(rounds, dim=1)).contiguous(), self.rate, self.masks, self.training
@@ -65,7 +65,7 @@ def two_edges_apart(A: Any) -> sp.csr_array:
     one.data = one.data.astype("float32") * 0 + 1
     two = sp.csr_array(one @ one)
     two.data[:] = 1
-    near = sp.csr_array(one + sp.eye_array(A.shape[0], dtype=one.dtype, format="csr"))
-    left = sp.csr_array(two - two * near)
-    left.eliminate_zeros()
-    return left
+    within_one = sp.csr_array(one + sp.eye_array(A.shape[0], dtype=one.dtype, format="csr"))
+    exactly_two = sp.csr_array(two - two * within_one)
+    exactly_two.eliminate_zeros()
+    return exactly_two

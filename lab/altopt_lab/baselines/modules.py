@@ -39,6 +39,6 @@ class Rows(NamedTuple):
     X: Any
     scale_rows: bool
 
-    def of(self, nodes: Array | None) -> Features:
+    def batch(self, nodes: Array | None) -> Features:
         X = sp.csr_array(self.X) if sp.issparse(self.X) else self.X
         return Features(X if nodes is None else X[nodes], self.scale_rows)

@@ -17,7 +17,7 @@ from altopt_lab.baselines.modules import Perceptron
 from altopt_lab.baselines.products import Features, Propagation
 from altopt_lab.baselines.training import Network
 
-MOST_STEPS = 200
+MAX_STEPS = 200
 
 
 @dataclass(kw_only=True, eq=False)
@@ -38,9 +38,9 @@ class PPRGo(Network):
     def search_space(cls, *, inductive: bool = False) -> SearchSpace:
         return {**super().search_space(), "restart": ZERO_TO_ONE, "n_nearest": (32, 64)}
 
-    def prepare(self, data: GraphData) -> "Influences":
+    def prepare(self, data: GraphData) -> "InfluenceInput":
         X = unit_sum(data.X) if self.scale_rows else data.X
-        return Influences(X, data.graph.adjacency, self)
+        return InfluenceInput(X, data.graph.adjacency, self)
 
     def network(self, n_features: int, n_classes: int, masks: Masks) -> torch.nn.Module:
         widths = (n_features, *(self.hidden,) * (self.n_layers - 1), n_classes)
@@ -48,13 +48,13 @@ class PPRGo(Network):
 
 
 @dataclass(frozen=True, eq=False)
-class Influences:
+class InfluenceInput:
     X: Any
     A: Any
     settings: PPRGo
 
-    def of(self, nodes: Array | None) -> "Influence":
-        return Influence(self, nodes)
+    def batch(self, nodes: Array | None) -> "InfluenceBatch":
+        return InfluenceBatch(self, nodes)
 
     @cached_property
     def features(self) -> Features:
@@ -66,18 +66,18 @@ class Influences:
 
 
 @dataclass(frozen=True, eq=False)
-class Influence:
+class InfluenceBatch:
     """Who matters to some nodes, and how much."""
 
-    of_all: Influences
+    of_all: InfluenceInput
     nodes: Array | None
 
     @cached_property
-    def near(self) -> tuple[Features, torch.Tensor]:
+    def largest_influences(self) -> tuple[Features, torch.Tensor]:
         """The features of everyone who matters, and pi of the nodes over them."""
         settings = self.of_all.settings
         nodes = np.arange(self.of_all.A.shape[0]) if self.nodes is None else self.nodes
-        pi = nearest(
+        pi = largest_entries(
             page_rank(self.of_all.A, nodes, settings.restart, settings.tolerance), settings.n_nearest
         )
         who = np.unique(pi.indices)
@@ -101,33 +101,33 @@ class PPRGoModule(torch.nn.Module):
         super().__init__()
         self.perceptron = perceptron
 
-    def forward(self, batch: Influence) -> torch.Tensor:
+    def forward(self, batch: InfluenceBatch) -> torch.Tensor:
         if not self.training:
             return batch.spread(self.perceptron(batch.of_all.features))
-        X, pi = batch.near
+        X, pi = batch.largest_influences
         scores: torch.Tensor = torch.sparse.mm(pi, self.perceptron(X))
         return scores
 
 
 def page_rank(A: Any, nodes: Array, restart: float, tolerance: float) -> sp.csr_array:
     """Rows `nodes` of restart sum_k (1 - restart)^k (D^-1 A)^k; what a walk carries below `tolerance` is dropped."""
-    walk = row_stochastic(A)
-    left = sp.csr_array(sp.eye_array(A.shape[0], format="csr")[nodes])
-    found = restart * left
-    for _ in range(MOST_STEPS):
-        left = (1.0 - restart) * (left @ walk)
-        left.data[left.data < tolerance] = 0.0
-        left.eliminate_zeros()
-        if not left.nnz:
+    transition = row_stochastic(A)
+    walks = sp.csr_array(sp.eye_array(A.shape[0], format="csr")[nodes])
+    pi = restart * walks
+    for _ in range(MAX_STEPS):
+        walks = (1.0 - restart) * (walks @ transition)
+        walks.data[walks.data < tolerance] = 0.0
+        walks.eliminate_zeros()
+        if not walks.nnz:
             break
-        found = found + restart * left
-    return sp.csr_array(found)
+        pi = pi + restart * walks
+    return sp.csr_array(pi)
 
 
-def nearest(pi: sp.csr_array, most: int) -> sp.csr_array:
+def largest_entries(pi: sp.csr_array, n_largest: int) -> sp.csr_array:
     """Only the `most` largest entries of each row; among equals the earlier."""
     rows = np.repeat(np.arange(pi.shape[0]), np.diff(pi.indptr))
     order = np.lexsort((pi.indices, -pi.data, rows))
     rank = np.arange(pi.nnz) - pi.indptr[rows]
-    kept = order[rank < most]
-    return sp.csr_array((pi.data[kept], (rows[kept], pi.indices[kept])), shape=pi.shape)
+    chosen = order[rank < n_largest]
+    return sp.csr_array((pi.data[chosen], (rows[chosen], pi.indices[chosen])), shape=pi.shape)

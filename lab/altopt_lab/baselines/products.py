@@ -95,12 +95,12 @@ class Propagation:
         """Rows `nodes` of X, A_tilde X, A_tilde^2 X, ..., without forming the others; dense but the first."""
         rows = sp.csr_array(sp.eye_array(self.operator.n_nodes, dtype=np.float32, format="csr")[nodes])
         A = sp.csr_array(self.operator.matrix, dtype=np.float32)
-        found = [X[nodes]]
+        hops = [X[nodes]]
         for _ in range(n_hops):
             rows = rows @ A
-            near = rows @ X
-            found.append(near.toarray() if sp.issparse(near) else np.asarray(near))
-        return found
+            hop = rows @ X
+            hops.append(hop.toarray() if sp.issparse(hop) else np.asarray(hop))
+        return hops
 
 
 class Propagate(torch.autograd.Function):
@@ -135,8 +135,8 @@ class Diffuse(torch.autograd.Function):
 
 def polynomial(H: Array, operator: NormalizedAdjacency, restart: float, n_steps: int) -> Array:
     out = np.empty_like(H)
-    found = steps(operator, H, restart, n_steps, out)
-    return H.copy() if found is H else found
+    diffused = steps(operator, H, restart, n_steps, out)
+    return H.copy() if diffused is H else diffused
 
 
 def as_array(H: torch.Tensor) -> Array:

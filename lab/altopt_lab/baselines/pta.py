@@ -47,9 +47,9 @@ class PTA(Network):
         return reached, torch.from_numpy(S[reached])
 
     def loss(self, logits: torch.Tensor, targets: torch.Tensor, epoch: int) -> torch.Tensor:
-        said = torch.log_softmax(logits, dim=1)
-        agreement = (said.detach() * float(np.log1p(epoch / self.pace))).exp()
-        return -(targets * agreement * said).sum() / targets.sum()
+        log_P = torch.log_softmax(logits, dim=1)
+        agreement = (log_P.detach() * float(np.log1p(epoch / self.pace))).exp()
+        return -(targets * agreement * log_P).sum() / targets.sum()
 
 
 class PTAModule(torch.nn.Module):

@@ -37,7 +37,7 @@ class Hops(NamedTuple):
     A: Propagation
     n_hops: int
 
-    def of(self, nodes: Array | None) -> list[Any]:
+    def batch(self, nodes: Array | None) -> list[Any]:
         if nodes is None:
             X = Features(self.X)
             return [Hop(X, self.A, k) for k in range(self.n_hops + 1)]
@@ -78,5 +78,5 @@ class SGCModule(torch.nn.Module):
         self.linear = linear
 
     def forward(self, hops: list[Any]) -> torch.Tensor:
-        found: torch.Tensor = self.linear(hops[-1])
-        return found
+        scores: torch.Tensor = self.linear(hops[-1])
+        return scores

@@ -29,7 +29,7 @@ COMMON_SPACE: SearchSpace = {
 class GraphInput(Protocol):
     """A graph as a network sees it, prepared once."""
 
-    def of(self, nodes: Array | None) -> Any:
+    def batch(self, nodes: Array | None) -> Any:
         """What the network takes to score these nodes; None: all of them."""
 
 
@@ -64,7 +64,7 @@ class Network(Baseline):
 
     @abstractmethod
     def network(self, n_features: int, n_classes: int, masks: Masks) -> torch.nn.Module:
-        """A fresh network from what `GraphInput.of` gives to logits; weights drawn from torch's generator."""
+        """A fresh network from what `GraphInput.batch` gives to logits; weights drawn from torch's generator."""
 
     @classmethod
     def search_space(cls, *, inductive: bool = False) -> SearchSpace:
@@ -79,7 +79,7 @@ class Network(Baseline):
             torch.manual_seed(seed)
             self.network_ = self.network(d, self.n_classes, Masks(seed))
             self._train(data, graph_input, validation, on_epoch)
-            return distributions(self.network_, graph_input.of(None))
+            return distributions(self.network_, graph_input.batch(None))
 
     def _read(self, data: GraphData) -> GraphData:
         """The place as the network sees it."""
@@ -87,7 +87,7 @@ class Network(Baseline):
 
     def _score(self, data: GraphData) -> Array:
         with threads_for(data.X.shape[0] * self.hidden, with_torch=True):
-            return distributions(self.network_, self.prepare(self._read(data)).of(None))
+            return distributions(self.network_, self.prepare(self._read(data)).batch(None))
 
     def _train(
         self,
@@ -98,13 +98,15 @@ class Network(Baseline):
     ) -> None:
         network = self.network_
         nodes, targets = self.training_targets(data)
-        batch = graph_input.of(nodes)
-        judged = None
+        batch = graph_input.batch(nodes)
+        validation_batch = None
         if validation is not None:
-            there = graph_input if validation.data is None else self.prepare(self._read(validation.data))
-            judged = there.of(validation.nodes)
+            validation_input = (
+                graph_input if validation.data is None else self.prepare(self._read(validation.data))
+            )
+            validation_batch = validation_input.batch(validation.nodes)
         optimizer = adam(network, self.learning_rate, self.weight_decay)
-        best, kept, seconds, scores = Score(-1.0, 0.0), None, [], []
+        best, best_weights, seconds, scores = Score(-1.0, 0.0), None, [], []
         lowest, progress = np.inf, 0
         self.best_epoch_ = self.n_epochs
         for epoch in range(1, self.n_epochs + 1):
@@ -115,26 +117,26 @@ class Network(Baseline):
             optimizer.step()
             seconds.append(time.perf_counter() - began)
             if validation is not None:
-                score = judge(network, judged, validation.codes)
+                score = judge(network, validation_batch, validation.codes)
                 scores.append(score.accuracy)
                 if score > best:
                     best, self.best_epoch_, progress = score, epoch, epoch
-                    kept = {name: value.clone() for name, value in network.state_dict().items()}
+                    best_weights = {name: value.clone() for name, value in network.state_dict().items()}
                 if -score.minus_loss < lowest:
                     lowest, progress = -score.minus_loss, epoch
                 if self.patience is not None and epoch - progress >= self.patience:
                     break
             if on_epoch is not None and on_epoch(
-                self.classes_[distributions(network, graph_input.of(None)).argmax(1)]
+                self.classes_[distributions(network, graph_input.batch(None)).argmax(1)]
             ):
                 break
         self.n_epochs_ = len(seconds)
         self.epoch_seconds_ = np.array(seconds)  # training alone, without looking at validation nodes
         self.validation_accuracies_ = np.array(scores)
-        if kept is None:
+        if best_weights is None:
             self.best_epoch_ = self.n_epochs_
         else:
-            network.load_state_dict(kept)
+            network.load_state_dict(best_weights)
 
     def training_targets(self, data: GraphData) -> tuple[Array, torch.Tensor]:
         """The nodes that are learned from, and what is to be learned: of the labelled ones their class."""

@@ -114,13 +114,13 @@ def five_rounds(case: Case, report: Report, log: Log) -> None:
     rows = [
         {
             "who": who,
-            "seconds": min(run["seconds"] for run in found),
-            "cpu": min(run["cpu"] for run in found),
-            "peak_gb": min(run["peak_gb"] for run in found),
-            "before_gb": found[0]["before_gb"],
-            "runs": len(found),
+            "seconds": min(run["seconds"] for run in records),
+            "cpu": min(run["cpu"] for run in records),
+            "peak_gb": min(run["peak_gb"] for run in records),
+            "before_gb": records[0]["before_gb"],
+            "runs": len(records),
         }
-        for who, found in runs.items()
+        for who, records in runs.items()
     ]
     title = (
         f"ALT-OPT-5, {epochs} epochs over five rounds after {WARM_UP}, {case.size.train_share:.0%} labelled, against "

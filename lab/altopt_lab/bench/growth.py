@@ -46,16 +46,16 @@ def run(case: Case, repeats: int | None, log: Log) -> Report:
     return report
 
 
-def row(times: int, size: graphs.Size, found: list[dict[str, Any]]) -> dict[str, Any]:
-    fastest = min(found, key=lambda run: run["seconds"])
+def row(times: int, size: graphs.Size, runs: list[dict[str, Any]]) -> dict[str, Any]:
+    fastest = min(runs, key=lambda run: run["seconds"])
     return {
         "times": f"{times}x",
         "nodes": size.n_nodes,
         "edges": size.n_edges,
         "best": fastest["seconds"],
-        "cpu": min(run["cpu"] for run in found),
-        "peak_gb": min(run["peak_gb"] for run in found),
-        "empty_gb": min(run["empty_gb"] for run in found),
+        "cpu": min(run["cpu"] for run in runs),
+        "peak_gb": min(run["peak_gb"] for run in runs),
+        "empty_gb": min(run["empty_gb"] for run in runs),
         "rounds": fastest["rounds"],
         "accuracy": fastest["accuracy"],
     }

@@ -37,7 +37,9 @@ def describe() -> dict[str, Any]:
         "memory_gb": round(memory_gb(), 1),
         "system": f"{platform.system()} {platform.machine()}, Python {platform.python_version()}",
         "kernels": description(),
-        "versions": {name: found for name in PACKAGES if (found := installed_version(name)) is not None},
+        "versions": {
+            name: installed for name in PACKAGES if (installed := installed_version(name)) is not None
+        },
     }
 
 

@@ -9,17 +9,17 @@ from altopt_lab.bench.report import Report, ResultTable
 from altopt_lab.bench.timing import MEMORY_LIMIT, Log, failure, ratio
 
 REPEATS = 1  # memory varies by a few hundredths
-LONG = 120.0  # seconds: where an epoch takes so long, no second one with more steps is run
+LONG_EPOCH = 120.0  # seconds: where an epoch takes so long, no second one with more steps is run
 
 
 def run(case: Case, repeats: int | None, log: Log) -> Report:
     report = Report("memory", case.size.name, case.size.facts(), repeats or REPEATS)
     report.not_installed = optional.missing(optional.GEOMETRIC)
     name = case.size.name
-    rows = [least(report.repeats, log, "AltOpt(), the whole fit", "default_fit", size=name)]
+    rows = [smallest_peak(report.repeats, log, "AltOpt(), the whole fit", "default_fit", size=name)]
     for n_steps in (10, 30):
         who = f"AltOpt.paper(n_steps={n_steps}), 2 rounds"
-        rows.append(least(report.repeats, log, who, "paper_fit", size=name, n_steps=n_steps))
+        rows.append(smallest_peak(report.repeats, log, who, "paper_fit", size=name, n_steps=n_steps))
     if not report.not_installed:
         mlp = activations_gb(case, 5)
         for form, needs in (("CSR", mlp), ("edge_index", mlp + messages_gb(case, case.size.n_classes))):
@@ -31,12 +31,12 @@ def run(case: Case, repeats: int | None, log: Log) -> Report:
                     rows.append({"who": who, "note": f"skipped: {why}"})
                     continue
                 try:
-                    row = least(
+                    row = smallest_peak(
                         report.repeats, log, who, "appnp_epoch", size=name, form=form, n_steps=n_steps
                     )
                 except RuntimeError as error:
                     row = {"who": who, "note": failure(error)}
-                long = row.get("seconds", 0.0) > LONG
+                long = row.get("seconds", 0.0) > LONG_EPOCH
                 rows.append(row)
     for row in rows:
         row["ratio"] = ratio(row.get("peak_gb"), rows[0]["peak_gb"])
@@ -55,8 +55,8 @@ def run(case: Case, repeats: int | None, log: Log) -> Report:
     return report
 
 
-def least(repeats: int, log: Log, who: str, task: str, **arguments: Any) -> dict[str, Any]:
+def smallest_peak(repeats: int, log: Log, who: str, task: str, **arguments: Any) -> dict[str, Any]:
     """The row of the run that got by with the least."""
     log(who)
-    found = min((worker.run(task, **arguments) for _ in range(repeats)), key=lambda run: run["peak_gb"])
-    return {"who": who, **found}
+    smallest = min((worker.run(task, **arguments) for _ in range(repeats)), key=lambda run: run["peak_gb"])
+    return {"who": who, **smallest}

@@ -120,12 +120,12 @@ def products(case: Case, F: Array) -> list[Contestant]:
         multiply = optional.find(optional.MKL).dot_product_mkl
         return lambda: multiply(A, F, out=out, out_scalar=0.0)  # 1 by default: it would add to out
 
-    found = [
+    contestants = [
         Contestant(PRODUCTS[0], lambda: in_torch(np.int32)),
         Contestant(PRODUCTS[1], lambda: in_torch(np.int64)),
         Contestant(PRODUCTS[2], in_scipy, note="one thread"),
     ]
-    return [*found, Contestant(PRODUCTS[3], in_mkl)] if optional.find(optional.MKL) else found
+    return [*contestants, Contestant(PRODUCTS[3], in_mkl)] if optional.find(optional.MKL) else contestants
 
 
 def geometric(case: Case, F: Array) -> list[Contestant]:

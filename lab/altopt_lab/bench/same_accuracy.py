@@ -21,7 +21,7 @@ from altopt_lab.bench.timing import Log
 from altopt_lab.metrics import accuracy
 
 GRAPHS = ("Cora", "CiteSeer", "PubMed")
-SPLITS, LABELS, MOST_EPOCHS = 3, 20, 300
+SPLITS, LABELS, MAX_EPOCHS = 3, 20, 300
 OURS: dict[str, dict[str, Any]] = {"AltOpt(cross_fit=False)": {"cross_fit": False}, "AltOpt()": {}}
 MEASURES = {"AltOpt(cross_fit=False)": "same_accuracy_bare", "AltOpt()": "same_accuracy"}
 HIDDEN, RATE = 64, 0.5
@@ -29,18 +29,18 @@ HIDDEN, RATE = 64, 0.5
 
 def to_the_same_accuracy(report: Report, log: Log) -> None:
     """A table a graph, over a few splits, and the ratios; without a graph's raw files, a word about that."""
-    there = [name for name in GRAPHS if available()[name]]
-    if optional.find(optional.GEOMETRIC) is None or not there:
+    on_disk = [name for name in GRAPHS if available()[name]]
+    if optional.find(optional.GEOMETRIC) is None or not on_disk:
         report.notes.append(
             f"Time to the same accuracy: not measured; it needs PyTorch Geometric and the raw files of {GRAPHS[0]} "
             "in ALTOPT_DATA."
         )
         return
-    for name in there:
+    for name in on_disk:
         on_one_graph(report, name, load(name), log)
     report.notes.append(
         f"To the same accuracy: APPNP trains until its mean test accuracy over {SPLITS} splits first reaches ours, or, "
-        f"where it does not within {MOST_EPOCHS} epochs, until it is at its best; test labels serve for nothing but "
+        f"where it does not within {MAX_EPOCHS} epochs, until it is at its best; test labels serve for nothing but "
         "that count, which favours APPNP, as no one is told when to stop. 'As its examples have it' is a network of "
         "torch.nn.Linear, dropout and torch_geometric.nn.APPNP on edge_index over dense features; 'sparse first "
         "layer' is the same with altopt's product with sparse X in place of the first Linear and its dropout; the "
@@ -55,14 +55,14 @@ def on_one_graph(report: Report, name: str, data: Dataset, log: Log) -> None:
     known: dict[tuple[str, int], list[float]] = {}  # the seconds a peer takes for so many epochs
     for seed in range(SPLITS):
         log(f"APPNP epoch by epoch, {name}, split {seed}")
-        curves.append(peers_curve(data, seed))
+        curves.append(appnp_curve(data, seed))
     for who, settings in OURS.items():
         log(f"{who} and APPNP to the same accuracy, {name}")
         fits = [our_fit(data, seed, settings) for seed in range(SPLITS)]
-        aim = float(np.mean([accuracy for _, accuracy in fits]))
-        epochs, reached = epochs_needed(np.mean(curves, axis=0), aim)
+        target = float(np.mean([accuracy for _, accuracy in fits]))
+        epochs, reached = epochs_needed(np.mean(curves, axis=0), target)
         ours = [seconds for seconds, _ in fits]
-        rows.append({"who": who, "seconds": float(np.median(ours)), "ratio": 1.0, "accuracy": aim})
+        rows.append({"who": who, "seconds": float(np.median(ours)), "ratio": 1.0, "accuracy": target})
         for peer, train in PEERS.items():
             if (peer, epochs) not in known:
                 known[peer, epochs] = [trained(train, data, seed, epochs) for seed in range(SPLITS)]
@@ -84,13 +84,13 @@ def on_one_graph(report: Report, name: str, data: Dataset, log: Log) -> None:
     report.tables.append(ResultTable(title, ("who", "seconds", "ratio", "accuracy", "epochs", "note"), rows))
 
 
-def epochs_needed(curve: Array, aim: float) -> tuple[int, bool]:
+def epochs_needed(curve: Array, target: float) -> tuple[int, bool]:
     """The first epoch, counted from 1, at which the curve is as high as `aim`; else that of its best."""
-    there = np.flatnonzero(curve >= aim)
-    return (int(there[0]) + 1, True) if len(there) else (int(np.argmax(curve)) + 1, False)
+    reached = np.flatnonzero(curve >= target)
+    return (int(reached[0]) + 1, True) if len(reached) else (int(np.argmax(curve)) + 1, False)
 
 
-def shown(data: Dataset, seed: int) -> tuple[Array, Array]:
+def labels_and_test(data: Dataset, seed: int) -> tuple[Array, Array]:
     """The labels that are shown, and the nodes that judge."""
     split = per_class(np.asarray(data.y), LABELS, seed=seed)
     return hide(np.asarray(data.y), split.train), split.test
@@ -98,26 +98,26 @@ def shown(data: Dataset, seed: int) -> tuple[Array, Array]:
 
 def our_fit(data: Dataset, seed: int, settings: dict[str, Any]) -> tuple[float, float]:
     """Seconds and test accuracy; once to warm up and once by the clock."""
-    known, judges = shown(data, seed)
+    known, test = labels_and_test(data, seed)
 
     def fit() -> Any:
         return AltOpt(random_state=seed, **settings).fit(data.X, known, graph=data.graph)
 
     fit()
     seconds, model = clocked(fit)
-    return seconds, accuracy(model.transduction_, np.asarray(data.y), judges)
+    return seconds, accuracy(model.transduction_, np.asarray(data.y), test)
 
 
-def peers_curve(data: Dataset, seed: int) -> list[float]:
+def appnp_curve(data: Dataset, seed: int) -> list[float]:
     """APPNP's test accuracy after each epoch."""
-    known, judges = shown(data, seed)
+    known, test = labels_and_test(data, seed)
     seen: list[float] = []
 
     def look(labels: Any) -> bool:
-        seen.append(accuracy(labels, np.asarray(data.y), judges))
+        seen.append(accuracy(labels, np.asarray(data.y), test))
         return False
 
-    sparse_first_layer(MOST_EPOCHS).fit(data.X, known, data.graph, seed=seed, on_epoch=look)
+    sparse_first_layer(MAX_EPOCHS).fit(data.X, known, data.graph, seed=seed, on_epoch=look)
     return seen
 
 
@@ -125,7 +125,7 @@ def trained(
     train: Callable[[Dataset, Array, int, int], object], data: Dataset, seed: int, epochs: int
 ) -> float:
     """Seconds, after an epoch to warm up."""
-    known, _ = shown(data, seed)
+    known, _ = labels_and_test(data, seed)
     train(data, known, seed, 1)
     seconds, _ = clocked(partial(train, data, known, seed, epochs))
     return seconds

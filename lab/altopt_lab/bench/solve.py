@@ -79,8 +79,8 @@ def run(case: Case, repeats: int | None, log: Log) -> Report:
             "whole tasks of other libraries on the same graph and labels, each with its own system and stop"
         )
         report.tables.append(times_table(title, timings, "altopt ConjugateGradient(rtol=1e-3)"))
-    found = [speedup for speedup in speedups if speedup is not None]
-    report.measure(F=min(found, default=None), stream_gb_s=max(streams))
+    measured = [speedup for speedup in speedups if speedup is not None]
+    report.measure(F=min(measured, default=None), stream_gb_s=max(streams))
     report.notes += [
         f"STREAM triad in this run: {max(streams):.1f} GB/s.",
         f"The error is the true one, against ConjugateGradient(rtol={TRUTH:g}) in float64. Steps were counted before "
@@ -189,8 +189,8 @@ def our_solvers(task: Task, log: Log) -> list[Contestant]:
 
 def ours_best(timings: list[Timing]) -> str:
     """The fastest of our solvers, which the others are set against."""
-    found = [timing for timing in timings if timing.kind == "ours" and timing.best is not None]
-    return min(found, key=lambda timing: timing.best or 0.0).who
+    ours = [timing for timing in timings if timing.kind == "ours" and timing.best is not None]
+    return min(ours, key=lambda timing: timing.best or 0.0).who
 
 
 def plain_steps(task: Task, steps: int) -> list[Contestant]:
@@ -198,21 +198,21 @@ def plain_steps(task: Task, steps: int) -> list[Contestant]:
     import torch
 
     case, n = task.case, task.case.size.n_nodes
-    pace = task.lambda1 + task.lambda2 + 1.0
+    divisor = task.lambda1 + task.lambda2 + 1.0
     P, Y = (block.astype(np.float32) for block in (task.P, task.Y))
     M = task.labelled[:, None].astype(np.float32)
 
     def in_torch() -> Any:
         A, p, y, m = torch_csr(case), torch.from_numpy(P), torch.from_numpy(Y), torch.from_numpy(M)
-        held = (task.lambda1 * p + task.lambda2 * m * y) / pace
-        own = task.lambda2 * (1 - m) / pace
-        return lambda F: (A @ F) / pace + own * F + held, y
+        constant = (task.lambda1 * p + task.lambda2 * m * y) / divisor
+        own = task.lambda2 * (1 - m) / divisor
+        return lambda F: (A @ F) / divisor + own * F + constant, y
 
     def in_scipy() -> Any:
         A = sp.csr_array((case.values, case.indices, case.indptr), shape=(n, n))
-        held = (task.lambda1 * P + task.lambda2 * M * Y) / np.float32(pace)
-        own = np.float32(task.lambda2) * (1 - M) / np.float32(pace)
-        return lambda F: (A @ F) / np.float32(pace) + own * F + held, Y
+        constant = (task.lambda1 * P + task.lambda2 * M * Y) / np.float32(divisor)
+        own = np.float32(task.lambda2) * (1 - M) / np.float32(divisor)
+        return lambda F: (A @ F) / np.float32(divisor) + own * F + constant, Y
 
     def contestant(who: str, make_step: Callable[[], Any], seconds: float) -> Contestant:
         # one step of a peer is a fixed cost: where all of them would take too long, some do
@@ -242,13 +242,13 @@ def plain_steps(task: Task, steps: int) -> list[Contestant]:
 def same_argmax(task: Task, log: Log) -> float:
     """The share of nodes that get the same class from Jacobi's steps in float16 storage and in float64."""
     log("argmax of F in float16 storage")
-    pace = 1.0 + task.lambda1 + task.lambda2 * task.labelled
-    held = (task.lambda1 * task.P + task.lambda2 * task.Y * task.labelled[:, None]) / pace[:, None]
+    divisor = 1.0 + task.lambda1 + task.lambda2 * task.labelled
+    constant = (task.lambda1 * task.P + task.lambda2 * task.Y * task.labelled[:, None]) / divisor[:, None]
     classes = []
     for dtype in ("float64", "float16"):
         on = task.case.operator.backend(task.Y.shape[1], dtype)
-        G, out, rest = on.to_layout(task.Y), on.empty(), on.to_layout(held)
-        scale, diagonal = on.vector(1.0 / pace), on.vector(0.0)
+        G, out, rest = on.to_layout(task.Y), on.empty(), on.to_layout(constant)
+        scale, diagonal = on.vector(1.0 / divisor), on.vector(0.0)
         for _ in range(HALF_STEPS):
             on.step(G, out, scale, diagonal, rest)
             G, out = out, G
@@ -292,19 +292,19 @@ def whole_tasks(case: Case) -> list[Contestant]:
         y, mask = torch.from_numpy(np.maximum(known, 0).astype(np.int64)), torch.from_numpy(known >= 0)
         return lambda: LabelPropagation(num_layers=50, alpha=0.9)(y, A, mask, weights)
 
-    found = [
+    contestants = [
         Contestant("altopt ConjugateGradient(rtol=1e-3)", altopt, "ours"),
         # it keeps a few n x c blocks and A in float64, and makes up to 30 steps on one thread
         Contestant("scikit-learn LabelSpreading", label_spreading, note="30 steps at most, one thread"),
     ]
     if optional.find(optional.NETWORK):
-        found += [
+        contestants += [
             Contestant("scikit-network DiffusionClassifier", lambda: network("DiffusionClassifier")),
             Contestant("scikit-network PageRankClassifier", lambda: network("PageRankClassifier")),
         ]
     if optional.find(optional.GEOMETRIC):
         messages = case.nnz * c * 4 / 1e9
-        found.append(
+        contestants.append(
             Contestant("PyG LabelPropagation, edge_index, 50 layers", label_propagation, needs_gb=messages)
         )
-    return found
+    return contestants

@@ -1,4 +1,4 @@
-"""What is done in a process of its own: fits and epochs whose time or peak memory is of interest."""
+"""Tasks for a process of their own: fits and epochs whose time or peak memory is measured."""
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -21,24 +21,24 @@ WARM_UP = 20  # epochs before the first of five rounds
 
 
 def nothing() -> dict[str, Any]:
-    """What a process takes that has only been started."""
-    found: dict[str, Any] = {}
-    with measured(found):
+    """Nothing: the memory of a process that has only been started."""
+    measures: dict[str, Any] = {}
+    with measured(measures):
         pass
-    return found
+    return measures
 
 
 def default_fit(size: str) -> dict[str, Any]:
     """AltOpt() from arrays to labels."""
-    found: dict[str, Any] = {"empty_gb": resident_gb()}
+    measures: dict[str, Any] = {"empty_gb": resident_gb()}
     case = graphs.load(graphs.find(size))
     X, truth, y, A = case.X, case.y, case.known(), case.adjacency()
     del case
-    with measured(found):
+    with measured(measures):
         graph = Graph(A)
         del A  # the graph has arrays of its own
         model = AltOpt(random_state=graphs.SEED).fit(X, y, graph=graph)
-    return found | {"accuracy": accuracy(model.transduction_, truth, y < 0), "rounds": model.n_iter_}
+    return measures | {"accuracy": accuracy(model.transduction_, truth, y < 0), "rounds": model.n_iter_}
 
 
 def paper_fit(size: str, n_steps: int) -> dict[str, Any]:
@@ -49,19 +49,19 @@ def paper_fit(size: str, n_steps: int) -> dict[str, Any]:
     model = AltOpt.paper(
         n_steps=n_steps, n_rounds=2, total_epochs=2, n_warmup=1, encoder=encoder, random_state=graphs.SEED
     )
-    found: dict[str, Any] = {}
-    with measured(found):
+    measures: dict[str, Any] = {}
+    with measured(measures):
         model.fit(X, y, graph=A)
-    return found
+    return measures
 
 
 def appnp_epoch(size: str, form: networks.Form, n_steps: int) -> dict[str, Any]:
     """One epoch of PyTorch Geometric's APPNP."""
     case = graphs.load(graphs.find(size))
-    found: dict[str, Any] = {}
-    with same_threads(case.numbers), measured(found):
+    measures: dict[str, Any] = {}
+    with same_threads(case.numbers), measured(measures):
         networks.appnp(case, form, n_steps)()
-    return found
+    return measures
 
 
 @dataclass(frozen=True)
@@ -112,39 +112,39 @@ def five_rounds(size: str, total_epochs: int, recording: str | None = None) -> d
         encoder=encoder if recording is None else RecordingEncoder(encoder, recording),
         random_state=graphs.SEED,
     )
-    found: dict[str, Any] = {}
-    with measured(found):
+    measures: dict[str, Any] = {}
+    with measured(measures):
         model.fit(X, y, graph=A)
     if recording is not None:
         np.save(Path(recording) / "F.npy", model.scores_)
-    return found | {"accuracy": accuracy(model.transduction_, case.y, y < 0), "encoder": asdict(encoder)}
+    return measures | {"accuracy": accuracy(model.transduction_, case.y, y < 0), "encoder": asdict(encoder)}
 
 
 def encoder_alone(size: str, recording: str) -> dict[str, Any]:
-    """The same encoder on the rows and targets that a fit wrote down, and one prediction of all rows.
+    """The same encoder on the rows and targets that a fit recorded, and one prediction of all rows.
 
-    What was written down is read call by call, and the clock stands still meanwhile. Whoever trains it has the
-    graph, X and the given F at hand too, as the fit has.
+    Recorded arrays are read call by call, outside the measured time. The graph, X and F are held in memory too, as
+    in the fit.
     """
     folder, wanted = Path(recording), graphs.find(size)
     case = graphs.load(wanted)
     X, A = case.X, case.adjacency()
-    rows, F = np.load(folder / "all.npy"), np.load(folder / "F.npy")
+    all_rows, F = np.load(folder / "all.npy"), np.load(folder / "F.npy")
     encoder = MLPEncoder(hidden=wanted.hidden, weight_decay=5e-5)
-    learner = encoder.begin(rows.shape[1], wanted.n_classes, graphs.SEED)
+    learner = encoder.begin(all_rows.shape[1], wanted.n_classes, graphs.SEED)
     parts: list[dict[str, Any]] = []
     with same_threads(wanted.n_nodes * min(wanted.n_features, 256)):
         for k in range(len(list(folder.glob("*-X.npy")))):
-            some, targets, weights, n_epochs = (
+            rows, targets, weights, n_epochs = (
                 np.load(folder / f"{k}-{name}.npy") for name in ("X", "targets", "weights", "n_epochs")
             )
             parts.append({})
             with measured(parts[-1]):
-                learner.train(some, targets, weights, int(n_epochs))
-            del some, targets, weights
+                learner.train(rows, targets, weights, int(n_epochs))
+            del rows, targets, weights
         parts.append({})
         with measured(parts[-1]):
-            learner.predict(rows)
+            learner.predict(all_rows)
     total = {key: sum(part[key] for part in parts) for key in ("seconds", "cpu")}
     at_hand = {"n_nodes": X.shape[0], "n_entries": A.nnz, "n_given": F.size}
     return total | at_hand | {"before_gb": parts[0]["before_gb"], "peak_gb": parts[-1]["peak_gb"]}
@@ -154,10 +154,10 @@ def encoder_eager(size: str, recording: str) -> dict[str, Any]:
     """Two epochs of the same network as any tutorial trains it, full batch in eager torch, on the first rows."""
     folder, wanted = Path(recording), graphs.find(size)
     case = graphs.load(wanted)
-    some, targets = (np.load(folder / f"0-{name}.npy") for name in ("X", "targets"))
-    found: dict[str, Any] = {"n_nodes": len(case.y)}
-    with same_threads(case.numbers), measured(found):
-        epoch = eager(some, targets.astype(np.float32), wanted.hidden, None, DROPOUT)
+    rows, targets = (np.load(folder / f"0-{name}.npy") for name in ("X", "targets"))
+    measures: dict[str, Any] = {"n_nodes": len(case.y)}
+    with same_threads(case.numbers), measured(measures):
+        epoch = eager(rows, targets.astype(np.float32), wanted.hidden, None, DROPOUT)
         epoch()
         epoch()
-    return found
+    return measures

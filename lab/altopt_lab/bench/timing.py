@@ -130,5 +130,5 @@ def failure(error: Exception) -> str:
 
 def best_of(timings: Sequence[Timing], *names: str) -> float | None:
     """The best wall time among the contestants of these names that ran."""
-    found = [timing.best for timing in timings if timing.who in names and timing.best is not None]
-    return min(found, default=None)
+    walls = [timing.best for timing in timings if timing.who in names and timing.best is not None]
+    return min(walls, default=None)

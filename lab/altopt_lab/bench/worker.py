@@ -57,13 +57,15 @@ def _status(key: str) -> float:
 
 
 @contextmanager
-def measured(found: dict[str, Any]) -> Iterator[None]:
+def measured(measures: dict[str, Any]) -> Iterator[None]:
     """Notes seconds and memory of the block: what was loaded before it, and the peak up to its end."""
-    found["before_gb"] = resident_gb()
+    measures["before_gb"] = resident_gb()
     wall, cpu = time.perf_counter(), time.process_time()
     yield
-    found["seconds"], found["cpu"] = time.perf_counter() - wall, time.process_time() - cpu
-    found["peak_gb"] = max(peak_gb(), found["before_gb"])  # the kernel counts in batches, a few pages off
+    measures["seconds"], measures["cpu"] = time.perf_counter() - wall, time.process_time() - cpu
+    measures["peak_gb"] = max(
+        peak_gb(), measures["before_gb"]
+    )  # the kernel counts in batches, a few pages off
 
 
 def main() -> None:

@@ -146,10 +146,10 @@ def answers_on(problem: Problem) -> Answers:
     for name, model, with_later in models(problem):
         began = time.perf_counter()
         model.fit(problem.X, problem.y, graph=problem.graph)
-        found = {key: np.array(value) for key, value in fit_answers(model).items()}
+        model_answers = {key: np.array(value) for key, value in fit_answers(model).items()}
         if with_later:
-            found |= later_answers(model, problem.X)
-        answers |= {f"{problem.name}|{name}|{question}": value for question, value in found.items()}
+            model_answers |= later_answers(model, problem.X)
+        answers |= {f"{problem.name}|{name}|{question}": value for question, value in model_answers.items()}
         print(f"{problem.name}: {name} {time.perf_counter() - began:.1f} s", file=sys.stderr)
     return answers
 

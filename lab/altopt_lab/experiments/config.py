@@ -177,8 +177,8 @@ class CachedInputs(Inputs):
         made = self.shared.made
         if key not in made:
             began = perf_counter()
-            found = direction.prepare(replace(source, seed=0))
-            made[key] = found, perf_counter() - began
+            fresh = direction.prepare(replace(source, seed=0))
+            made[key] = fresh, perf_counter() - began
         prepared, seconds = made[key]
         self.shared.seconds += seconds
         if isinstance(self.inputs, ReducedInputs) and isinstance(prepared, PreparedReduced):

@@ -44,8 +44,10 @@ def run(dataset: Any, rate: int, split_seed: int, fused: bool) -> dict[str, Any]
 
 def summary(records: list[dict[str, Any]]) -> str:
     """Fused minus torch's, split by split, in points of accuracy."""
-    found = {(r["dataset"], r["rate"], r["split_seed"], r["fused"]): 100 * r["accuracy"] for r in records}
-    pairs = [(found[(*key, True)], found[(*key, False)]) for *key, fused in found if fused]
+    accuracies = {
+        (r["dataset"], r["rate"], r["split_seed"], r["fused"]): 100 * r["accuracy"] for r in records
+    }
+    pairs = [(accuracies[(*key, True)], accuracies[(*key, False)]) for *key, fused in accuracies if fused]
     fused, plain = np.array(pairs).T
     difference = fused - plain
     error = difference.std(ddof=1) / np.sqrt(len(difference))

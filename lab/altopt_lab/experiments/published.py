@@ -29,8 +29,8 @@ def notes(paper_table: str) -> tuple[str, ...]:
 
 def accuracy(method: str, cell: Cell) -> float | None:
     """The paper's mean accuracy in a cell of its transductive tables."""
-    found = published("transductive").get(str(cell), {}).get(method)
-    return None if found is None else float(found[0])
+    figures = published("transductive").get(str(cell), {}).get(method)
+    return None if figures is None else float(figures[0])
 
 
 def in_words(values: Any) -> str:

@@ -33,14 +33,14 @@ class AveragedLearner(Learner):
         return loss
 
     def predict(self, X: Any) -> Array:
-        said = []
+        predictions = []
         for state in self.former:
             self.inside.restore(state)
-            said.append(self.inside.predict(X))
-        return np.asarray(np.mean(said, axis=0))
+            predictions.append(self.inside.predict(X))
+        return np.asarray(np.mean(predictions, axis=0))
 
     def state(self) -> dict[str, Array]:
-        return {f"{k}.{name}": value for k, held in enumerate(self.former) for name, value in held.items()}
+        return {f"{k}.{name}": value for k, state in enumerate(self.former) for name, value in state.items()}
 
     def restore(self, state: dict[str, Array]) -> None:
         count = len({name.partition(".")[0] for name in state})

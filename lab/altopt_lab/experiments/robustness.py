@@ -37,14 +37,14 @@ def shuffled(adjacency: Any, seed: int) -> Any:
     """Random edges with the same degrees: ends of pairs of edges swapped, where that makes no loop or double."""
     upper = sp.triu(adjacency, k=1).tocoo()
     edges = np.stack([upper.row, upper.col], axis=1).astype(np.int64)
-    there, rng = {tuple(edge) for edge in np.sort(edges, axis=1).tolist()}, np.random.default_rng(seed)
+    present, rng = {tuple(edge) for edge in np.sort(edges, axis=1).tolist()}, np.random.default_rng(seed)
     for first, second in rng.integers(len(edges), size=(SWAPS * len(edges), 2)).tolist():
         (a, b), (c, d) = edges[first].tolist(), edges[second].tolist()
         one, two = (min(a, d), max(a, d)), (min(c, b), max(c, b))
-        if a == d or c == b or one == two or one in there or two in there:
+        if a == d or c == b or one == two or one in present or two in present:
             continue
-        there -= {(min(a, b), max(a, b)), (min(c, d), max(c, d))}
-        there |= {one, two}
+        present -= {(min(a, b), max(a, b)), (min(c, d), max(c, d))}
+        present |= {one, two}
         edges[first], edges[second] = (a, d), (c, b)
     n = adjacency.shape[0]
     half = sp.coo_array((np.ones(len(edges)), (edges[:, 0], edges[:, 1])), shape=(n, n))

@@ -84,8 +84,8 @@ def smoothest(dataset: Any) -> tuple[Array, Array, Array]:
         component = dataset.graph.components
         nodes = np.flatnonzero(component == np.bincount(component).argmax())
         W = sp.csr_matrix(dataset.graph.adjacency[nodes][:, nodes].astype(np.float64))
-        found = graphlearning.graph(W).eigen_decomp(normalization="normalized", k=200)
-        EIGENVECTORS[dataset.name] = (nodes, *found)
+        decomposition = graphlearning.graph(W).eigen_decomp(normalization="normalized", k=200)
+        EIGENVECTORS[dataset.name] = (nodes, *decomposition)
     return EIGENVECTORS[dataset.name]
 
 

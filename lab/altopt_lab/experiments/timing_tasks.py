@@ -50,11 +50,11 @@ def import_all() -> None:
 def network(method: str, size: str, n_epochs: int) -> dict[str, Any]:
     """Seconds to set a network up and of each of some epochs, after one to warm up; peak memory."""
     import_all()
-    case, found = case_of(size), dict[str, Any]()
-    with same_threads(case.numbers), measured(found):
+    case, measures = case_of(size), dict[str, Any]()
+    with same_threads(case.numbers), measured(measures):
         setup = Stopwatch()
         train = NETWORKS[method](case)
-        found |= setup.read("setup")
+        measures |= setup.read("setup")
         train()
         epochs = []
         for _ in range(n_epochs):
@@ -62,7 +62,7 @@ def network(method: str, size: str, n_epochs: int) -> dict[str, Any]:
             train()
             epochs.append(watch.read("epoch"))
     return (
-        found
+        measures
         | {key: median(epoch[key] for epoch in epochs) for key in epochs[0]}
         | {"epochs_timed": n_epochs}
     )
@@ -75,11 +75,11 @@ def ours(size: str, n_epochs: int) -> dict[str, Any]:
     timed by themselves, on as many rows as a round trains on: `n_labels` are given, `n_rows` trained on.
     """
     import_all()
-    case, found = case_of(size), dict[str, Any]()
+    case, measures = case_of(size), dict[str, Any]()
     X, y, A = case.X, case.known(), case.adjacency()
     encoder = MLPEncoder(hidden=case.size.gnn_hidden, weight_decay=5e-5, input_dropout=0.0)
-    taken = []
-    with measured(found):
+    seconds = []
+    with measured(measures):
         for n_rounds in (1, 3):
             model = AltOpt.paper(
                 n_rounds=n_rounds,
@@ -91,17 +91,17 @@ def ours(size: str, n_epochs: int) -> dict[str, Any]:
             )
             watch = Stopwatch()
             model.fit(X, y, graph=A)
-            taken.append(watch.read("fit"))
+            seconds.append(watch.read("fit"))
         n_labels = int(model.labelled_.sum())
         n_rows = n_labels + model.trace_[0]["n_selected"]
         epoch = timed_epoch(model, n_rows, n_epochs)
     for kind in ("", "_cpu"):
-        one, three = (part[f"fit{kind}"] for part in taken)
+        one, three = (part[f"fit{kind}"] for part in seconds)
         update = max((three - one) / 2 - epoch[f"epoch{kind}"], 0.0)
-        found |= {f"epoch{kind}": epoch[f"epoch{kind}"], f"update{kind}": update}
+        measures |= {f"epoch{kind}": epoch[f"epoch{kind}"], f"update{kind}": update}
         before = one - 2 * update - 2 * epoch[f"epoch{kind}"]  # the warm-up and the round: an epoch each
-        found[f"setup{kind}"] = max(before, 0.0)
-    return found | {"n_labels": n_labels, "n_rows": n_rows, "epochs_timed": n_epochs}
+        measures[f"setup{kind}"] = max(before, 0.0)
+    return measures | {"n_labels": n_labels, "n_rows": n_rows, "epochs_timed": n_epochs}
 
 
 def timed_epoch(model: AltOpt, n_rows: int, n_epochs: int) -> dict[str, float]:
@@ -114,12 +114,12 @@ def timed_epoch(model: AltOpt, n_rows: int, n_epochs: int) -> dict[str, float]:
     )
     learner = model.plan_.encoder.begin(rows.shape[1], targets.shape[1], graphs.SEED)
     learner.train(rows, targets, weights, 1)
-    taken = []
+    seconds = []
     for epochs in (1, 1 + n_epochs):
         watch = Stopwatch()
         learner.train(rows, targets, weights, epochs)
-        taken.append(watch.read("epoch"))
-    return {key: (taken[1][key] - taken[0][key]) / n_epochs for key in taken[0]}
+        seconds.append(watch.read("epoch"))
+    return {key: (seconds[1][key] - seconds[0][key]) / n_epochs for key in seconds[0]}
 
 
 class Stopwatch:

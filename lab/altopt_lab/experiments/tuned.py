@@ -76,11 +76,11 @@ def write(method: str, name: str, entry: dict[str, Any], folder: Path | None = N
 
 def problems(folder: Path | None = None) -> list[str]:
     """What is wrong with the files: settings that a method does not know, or values outside its search space."""
-    found = []
+    problems = []
     for method in METHODS.values():
         for name, entry in read(file_of(method.name, folder)).items():
             space = method.space(inductive=name.endswith("inductive"))
             for key, value in entry["settings"].items():
                 if key not in space or value not in space[key]:
-                    found.append(f"{method.name}, {name}: {key}={value!r}")
-    return found
+                    problems.append(f"{method.name}, {name}: {key}={value!r}")
+    return problems

@@ -70,7 +70,7 @@ def tune(
         study.add_trial(past_trial(study, space, scores, effort))
     for settings in [
         *method.initial_settings(),
-        *(projected_on(found, space) for found in tuned.chosen_elsewhere(method, name)),
+        *(projected_on(scored, space) for scored in tuned.chosen_elsewhere(method, name)),
     ]:
         if trials.canonical(settings) not in trials.by_settings:
             study.enqueue_trial(settings, skip_if_exists=True)
@@ -87,17 +87,17 @@ def tune(
                 trials.score(settings, split)
     n_most = max(len(trials.by_settings[trials.canonical(s)].scores) for s in best)
     winner = trials.ranking(n_most, effort.longest_fit)[0]
-    found = trials.by_settings[trials.canonical(winner)]
+    scored = trials.by_settings[trials.canonical(winner)]
     entry = {
         "settings": winner,
-        "validation_accuracy": round(mean(found.scores.values()), 6),
+        "validation_accuracy": round(mean(scored.scores.values()), 6),
         "rate": cell.rate,
-        "splits": sorted(found.scores),
+        "splits": sorted(scored.scores),
         "trials": len(trials.by_settings),
     }
     tuned.write(method.name, name, entry)
-    right = 100 * mean(found.scores.values())
-    log(f"{method.name} on {name}: {right:.2f} % of validation labels with {winner}")
+    percent = 100 * mean(scored.scores.values())
+    log(f"{method.name} on {name}: {percent:.2f} % of validation labels with {winner}")
     return entry
 
 
@@ -131,10 +131,10 @@ class Trials:
             set(self.method.drop_unused(projected_on(settings, space))) <= set(settings) for settings in tried
         )
 
-    def _keep(self, settings: Settings, split: int, found: float, seconds: float) -> None:
+    def _keep(self, settings: Settings, split: int, score: float, seconds: float) -> None:
         settings = self.method.drop_unused(settings)
         entry = self.by_settings.setdefault(self.canonical(settings), Scores(settings, {}, seconds))
-        entry.scores[split] = found
+        entry.scores[split] = score
         entry.seconds = min(entry.seconds, seconds)
 
     def score(self, settings: Settings, seed: int) -> float:
@@ -150,11 +150,11 @@ class Trials:
         try:
             fitted = fit(self.context, split, settings, seed)
             judge = by_class_size if self.cell.judged_by_class else accuracy
-            found = round(judge(fitted.labels, np.asarray(data.y), split.validation), 6)
+            validation_accuracy = round(judge(fitted.labels, np.asarray(data.y), split.validation), 6)
         except (ArithmeticError, RuntimeError, ValueError) as error:
             if isinstance(error, InputError):
                 raise
-            found = 0.0
+            validation_accuracy = 0.0
         seconds = time.process_time() - began
         line = {
             "method": self.method.name,
@@ -163,12 +163,12 @@ class Trials:
             "rate": self.cell.rate,
             "split_seed": seed,
             "settings": settings,
-            "validation_accuracy": found,
+            "validation_accuracy": validation_accuracy,
             "seconds": round(seconds, 3),
         } | ({"by_class_size": True} if self.cell.judged_by_class else {})
         self.records.add(line | {"made": made_on()["made"]})
-        self._keep(settings, seed, found, seconds)
-        return found
+        self._keep(settings, seed, validation_accuracy, seconds)
+        return validation_accuracy
 
     def ranking(self, n_splits: int, longest_fit: float) -> list[Settings]:
         """Best first, by the mean over splits, of those fitted on at least so many splits and quickly enough."""
@@ -182,9 +182,9 @@ class Trials:
 def by_class_size(labels: Array, y: Array, nodes: Array) -> float:
     """The share of all nodes that are labelled rightly, from `nodes` drawn by class: classes count by their size."""
     classes, codes = np.unique(y[nodes], return_inverse=True)
-    said = np.searchsorted(classes, labels)
+    predicted = np.searchsorted(classes, labels)
     weights = class_weights(
-        codes, priors_from_confusion(codes, said[nodes], np.bincount(said, minlength=len(classes)))
+        codes, priors_from_confusion(codes, predicted[nodes], np.bincount(predicted, minlength=len(classes)))
     )
     return float(np.mean(weights * (labels[nodes] == y[nodes])))
 
@@ -238,19 +238,19 @@ def one_trial(
         study.tell(trial, mean(trials.by_settings[trials.canonical(trial.params)].scores.values()))
     else:
         return False
-    found = []
+    scores = []
     for step, split in enumerate(tuning_splits(trials.cell)[: effort.n_splits]):
-        found.append(trials.score(trial.params, split))
-        trial.report(mean(found), step)
+        scores.append(trials.score(trial.params, split))
+        trial.report(mean(scores), step)
         slow = trials.by_settings[trials.canonical(trial.params)].seconds > effort.longest_fit
         if trial.should_prune() or slow:
             study.tell(trial, state=optuna.trial.TrialState.PRUNED)
             break
     else:
-        study.tell(trial, mean(found))
+        study.tell(trial, mean(scores))
     number = trials.n_within(space)
     words = f"{trials.method.name} on {trials.name}, trial {number} of {effort.n_trials}"
-    log(f"{words}: {100 * mean(found):.2f} %")
+    log(f"{words}: {100 * mean(scores):.2f} %")
     return True
 
 

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 from altopt import InputError
 from altopt.graph import Graph
 from altopt_lab.baselines import GCNII, GPRGNN, H2GCN, LINKX, GeomGCN, MixHop
-from altopt_lab.baselines.geomgcn import laid_out, nearest, parts, quarter
+from altopt_lab.baselines.geomgcn import embedding, nearest, neighbourhoods, quarter
 from altopt_lab.baselines.h2gcn import two_edges_apart
 from altopt_lab.baselines.products import Features, Propagation
 from problems import random_adjacency
@@ -125,7 +125,7 @@ def test_h2gcn_is_written_out(graph, X):
 
 def test_a_path_is_laid_out_along_a_line():
     path = sp.csr_array(sp.diags_array([np.ones(8), np.ones(8)], offsets=[-1, 1]))
-    first = laid_out(path)[:, 0]
+    first = embedding(path)[:, 0]
     assert_allclose(np.diff(first), np.diff(first)[0], atol=1e-5)
     assert np.abs(first).max() == pytest.approx(1.0)
 
@@ -143,12 +143,12 @@ def test_quarters_are_around_the_node():
 
 
 def test_the_eight_parts_hold_every_neighbour_once(graph):
-    matrices = [part.forth.toarray() for part in parts(graph)]
+    matrices = [part.forth.toarray() for part in neighbourhoods(graph)]
     assert len(matrices) == 8
     places = np.stack([matrix != 0 for matrix in matrices])
     off = ~np.eye(N, dtype=bool)
     assert_allclose(places[:4].sum(axis=0)[off], graph.toarray()[off])
-    assert_allclose(places[4:].sum(axis=0)[off], nearest(laid_out(graph), graph.nnz).toarray()[off])
+    assert_allclose(places[4:].sum(axis=0)[off], nearest(embedding(graph), graph.nnz).toarray()[off])
     assert places[0].diagonal().all()
     assert not places[1:, np.arange(N), np.arange(N)].any()
     merged = sum(matrices[:4]) + sum(matrices[4:])
@@ -159,7 +159,7 @@ def test_the_eight_parts_hold_every_neighbour_once(graph):
 
 def test_geom_gcn_is_written_out(graph, X):
     network = (model := trained(GeomGCN, X, graph)).network_
-    matrices = [torch.from_numpy(part.forth.toarray()) for part in parts(graph)]
+    matrices = [torch.from_numpy(part.forth.toarray()) for part in neighbourhoods(graph)]
     H = network.first.linear(dense(X))
     H = torch.relu(torch.cat([A @ share for A, share in zip(matrices, H.chunk(8, dim=1))], dim=1))
     H = network.last(H)

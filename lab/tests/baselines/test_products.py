@@ -13,7 +13,7 @@ from altopt.operator.kernels.dropout import Masks, dropout
 from altopt_lab.baselines import APPNP, GAT, GCN, LP, PTA, SGC, SIGN, CorrectAndSmooth, PPRGo
 from altopt_lab.baselines.attention import AttentionPattern, SparseAttention, attend
 from altopt_lab.baselines.baseline import GraphData
-from altopt_lab.baselines.pprgo import nearest, page_rank
+from altopt_lab.baselines.pprgo import largest_entries, page_rank
 from altopt_lab.baselines.products import Features, Propagation
 from problems import random_adjacency
 
@@ -245,7 +245,7 @@ def test_page_rank_is_the_inverse_and_its_nearest_are_the_largest(data):
     assert_allclose(found.toarray(), truth[nodes], atol=1e-6)
     rough = page_rank(data.graph.adjacency, nodes, restart, tolerance=1e-3)
     assert (rough.toarray() <= truth[nodes] + 1e-9).all()
-    kept = nearest(found, 4).toarray()
+    kept = largest_entries(found, 4).toarray()
     assert (np.count_nonzero(kept, axis=1) == [4, 4, 1]).all()
     assert_allclose(np.sort(kept[0])[-4:], np.sort(truth[5])[-4:], atol=1e-6)
 

@@ -22,7 +22,7 @@ def test_time_to_the_same_accuracy_is_told_of_both_fits(monkeypatch):
         same_accuracy, "available", lambda: dict.fromkeys(same_accuracy.GRAPHS, False) | {"Cora": True}
     )
     monkeypatch.setattr(same_accuracy, "SPLITS", 1)
-    monkeypatch.setattr(same_accuracy, "MOST_EPOCHS", 2)
+    monkeypatch.setattr(same_accuracy, "MAX_EPOCHS", 2)
     report = Report("fit", "cora", "", 1)
     same_accuracy.to_the_same_accuracy(report, lambda line: None)
     names = {"same_accuracy", "same_accuracy_bare", "same_accuracy_sparse", "same_accuracy_bare_sparse"}
@@ -36,9 +36,9 @@ def test_time_to_the_same_accuracy_is_told_of_both_fits(monkeypatch):
 
 def test_the_peer_as_its_examples_have_it_learns_what_ours_learns():
     data = communities(n_nodes=1800, n_classes=3, seed=0)
-    known, judges = same_accuracy.shown(data, 0)
+    known, test = same_accuracy.labels_and_test(data, 0)
     ours = same_accuracy.sparse_first_layer(60).fit(data.X, known, data.graph, seed=0).transduction_
     theirs = same_accuracy.as_written(data, known, 0, 60)
-    right = [np.mean(labels[judges] == data.y[judges]) for labels in (ours, theirs)]
+    right = [np.mean(labels[test] == data.y[test]) for labels in (ours, theirs)]
     assert min(right) > 0.6
     assert abs(right[0] - right[1]) < 0.08

@@ -59,14 +59,14 @@ def total(line: Record, epochs: int, updates: int | None) -> float:
 def cost_rows(index: RecordIndex, size: str) -> list[tuple[str, Record | None, float | None]]:
     """Every method with its record and the seconds of a whole training."""
     _, epochs = SIZES[size]
-    found: list[tuple[str, Record | None, float | None]] = []
+    rows: list[tuple[str, Record | None, float | None]] = []
     for method in (*PEERS, FULL_NAME, *UPDATES):
         peer = method in PEERS
         line = index.get(Cost(method if peer else ALT_OPT, size).key)
         updates = None if peer else UPDATES.get(method, epochs)
         good = line is not None and "epoch_cpu" in line
-        found.append((method, line, total(line, epochs, updates) if good and line is not None else None))
-    return found
+        rows.append((method, line, total(line, epochs, updates) if good and line is not None else None))
+    return rows
 
 
 def show_efficiency(index: RecordIndex) -> list[Shown]:
@@ -178,17 +178,17 @@ def plan_best_epochs(only: RunFilter) -> list[ScheduledRun]:
 
 def best_epochs(index: RecordIndex, cell: Cell) -> dict[str, tuple[float, float]]:
     """Mean epoch that did best on validation nodes, and the seconds to get there."""
-    found: dict[str, tuple[float, float]] = {}
+    best: dict[str, tuple[float, float]] = {}
     lines: list[Any] = [line for line in index.good("APPNP", cell) if "best_epoch" in line]
     if lines:
         epochs = [line["best_epoch"] for line in lines]
         seconds = [line["best_epoch"] * line["epoch_seconds"] for line in lines]
-        found["APPNP"] = float(np.mean(epochs)), float(np.mean(seconds))
+        best["APPNP"] = float(np.mean(epochs)), float(np.mean(seconds))
     lines = [line for line in index.good("ALT-OPT", cell, FULL) if "seconds_to_best" in line]
     if lines:
         rounds = [line["best_round"] + 100 for line in lines]
-        found[FULL_NAME] = float(np.mean(rounds)), float(np.mean([line["seconds_to_best"] for line in lines]))
-    return found
+        best[FULL_NAME] = float(np.mean(rounds)), float(np.mean([line["seconds_to_best"] for line in lines]))
+    return best
 
 
 def show_best_epochs(index: RecordIndex) -> list[Shown]:

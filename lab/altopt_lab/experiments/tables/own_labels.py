@@ -32,8 +32,8 @@ def plan(only: RunFilter) -> list[ScheduledRun]:
 
 
 def gap(index: RecordIndex, other: str, cell: Cell) -> float | None:
-    both = index.on_the_same_splits(OURS, other, cell)
-    return None if both is None else both[0] - both[1]
+    means = index.on_the_same_splits(OURS, other, cell)
+    return None if means is None else means[0] - means[1]
 
 
 def in_words(value: float | None) -> str:
@@ -84,47 +84,47 @@ def verdicts(index: RecordIndex) -> list[str]:
     against_peer = [g for cell in JUDGED if (g := gap(index, PEER, cell)) is not None]
     against_recipe = [g for cell in CELLS if (g := gap(index, RECIPE, cell)) is not None]
     unaided = [g for cell in JUDGED for name in UNAIDED if (g := gap(index, name, cell)) is not None]
-    found = []
+    sentences = []
     if against_peer:
-        found.append(
+        sentences.append(
             f"Against APPNP tuned with validation labels: within 0.5 in {sum(g >= -0.5 for g in against_peer)} of "
             f"{len(against_peer)} cells run (asked: all of 10), above in {sum(g > 0 for g in against_peer)} (asked: 6)."
         )
     if against_recipe:
-        found.append(
+        sentences.append(
             f"Against the fixed recipe: {np.mean(against_recipe):+.2f} on average over {len(against_recipe)} of 22 "
             "cells (asked: +0.50)."
         )
     if unaided:
-        found.append(
+        sentences.append(
             f"Against unaided peers: at least level minus 0.3 in {sum(g >= -0.3 for g in unaided)} of {len(unaided)} "
             "comparisons run."
         )
-    return found
+    return sentences
 
 
 def judged(index: RecordIndex) -> Table:
     """Leave-one-out accuracy beside the truth, how often its interval holds it, and calibration."""
-    rows, off, held, errors = [], [], [], []
+    rows, gaps, covered, errors = [], [], [], []
     for cell in CELLS:
         lines = [line for line in index.good(OURS, cell) if "leave_one_out" in line]
         if not lines:
             continue
-        said, truth = (
+        estimate, truth = (
             np.array([100 * line[key] for line in lines]) for key in ("leave_one_out", "true_accuracy")
         )
         inside = [line["interval"][0] <= line["true_accuracy"] <= line["interval"][1] for line in lines]
         error = [line["calibration_error"] for line in lines]
         if cell in TWENTY:
-            off += (said - truth).tolist()
-            held += inside
+            gaps += (estimate - truth).tolist()
+            covered += inside
             errors += error
         rows.append(
             (
                 str(cell),
-                f"{said.mean():.1f}",
+                f"{estimate.mean():.1f}",
                 f"{truth.mean():.1f}",
-                f"{np.abs(said - truth).mean():.1f}",
+                f"{np.abs(estimate - truth).mean():.1f}",
                 f"{np.mean(inside):.0%}",
                 f"{np.mean(error):.3f}",
             )
@@ -138,12 +138,12 @@ def judged(index: RecordIndex) -> Table:
         "calibration error",
     )
     notes: tuple[str, ...] = ()
-    if off:
+    if gaps:
         notes = (
-            f"At 20 labels per class: leave-one-out is {np.mean(off):+.1f} points from the truth on average (asked: "
-            f"within 4), its interval holds the truth in {np.mean(held):.0%} of splits (asked: 80 %), the calibration "
-            f"error is {np.mean(errors):.3f} on average (asked: 0.05). The truth is the accuracy on all unlabelled "
-            "nodes.",
+            f"At 20 labels per class: leave-one-out is {np.mean(gaps):+.1f} points from the truth on average (asked: "
+            f"within 4), its interval holds the truth in {np.mean(covered):.0%} of splits (asked: 80 %), the "
+            f"calibration error is {np.mean(errors):.3f} on average (asked: 0.05). The truth is the "
+            "accuracy on all unlabelled nodes.",
         )
     return Table("What AltOpt() says of itself", columns, rows, notes)
 

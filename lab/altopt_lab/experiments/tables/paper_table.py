@@ -82,8 +82,8 @@ class RecordIndex:
         return np.array([100 * line["test_accuracy"] for line in self.good(method, cell, change)])
 
     def mean(self, method: str, cell: Cell, change: Change = ()) -> float | None:
-        found = self.accuracies(method, cell, change)
-        return float(found.mean()) if len(found) else None
+        accuracies = self.accuracies(method, cell, change)
+        return float(accuracies.mean()) if len(accuracies) else None
 
     def on_the_same_splits(self, method: str, other: str, cell: Cell) -> tuple[float, float, int] | None:
         """Means of two methods over the splits that both were run on, and how many; each split counts once."""
@@ -95,10 +95,10 @@ class RecordIndex:
         return ours, other_mean, len(shared)
 
     def _by_split(self, method: str, cell: Cell) -> dict[int, float]:
-        found: dict[int, list[float]] = {}
+        accuracies: dict[int, list[float]] = {}
         for line in self.good(method, cell):
-            found.setdefault(line["split_seed"], []).append(100 * line["test_accuracy"])
-        return {split: float(np.mean(values)) for split, values in found.items()}
+            accuracies.setdefault(line["split_seed"], []).append(100 * line["test_accuracy"])
+        return {split: float(np.mean(values)) for split, values in accuracies.items()}
 
     def words(self, method: str, cell: Cell, change: Change = ()) -> str:
         """Mean ± standard deviation (splits x runs), or why there is nothing."""
@@ -106,11 +106,11 @@ class RecordIndex:
         if not lines:
             failed = [line["failed"] for line in self.runs(method, cell, change) if "failed" in line]
             return f"failed: {failed[0][:60]}" if failed else NOT_RUN
-        found = self.accuracies(method, cell, change)
+        accuracies = self.accuracies(method, cell, change)
         n_splits = len({line["split_seed"] for line in lines})
         n_runs = max(1, round(len(lines) / n_splits))
         mark = "" if not any("not tuned" in line["settings_from"] for line in lines) else " untuned"
-        return f"{found.mean():.2f} ± {found.std():.2f} ({n_splits} x {n_runs}{mark})"
+        return f"{accuracies.mean():.2f} ± {accuracies.std():.2f} ({n_splits} x {n_runs}{mark})"
 
 
 def repeated(

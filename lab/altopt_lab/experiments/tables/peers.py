@@ -16,8 +16,11 @@ from altopt_lab.experiments.tables.paper_table import (
 from altopt_lab.experiments.tables.transductive import methods
 from altopt_lab.table import Shown, Table
 
-FAR, TWO = 1.5, 2.0  # points from the paper's figure that call for a reason; standard errors that are none
-USUALLY = "{}, usual settings"
+MIN_GAP, MAX_STANDARD_ERRORS = (
+    1.5,
+    2.0,
+)  # points from the paper's figure that call for a reason; standard errors that are none
+USUAL_SETTINGS = "{}, usual settings"
 COMPUTERS, PHOTO = Cell("Computers", "20"), Cell("Photo", "20")
 AHEAD = {  # where a peer is clearly above the paper's figure: it runs under its usual settings too
     "SGC": (Cell("CiteSeer", "20"), COMPUTERS, PHOTO),
@@ -29,7 +32,7 @@ AHEAD = {  # where a peer is clearly above the paper's figure: it runs under its
     "GAT": (PHOTO, COMPUTERS),
     "LP": CELLS,
 }
-ENOUGH = 5  # splits
+N_USUAL_SPLITS = 5  # splits
 
 
 def plan(only: RunFilter) -> list[ScheduledRun]:
@@ -37,7 +40,7 @@ def plan(only: RunFilter) -> list[ScheduledRun]:
         scheduled
         for method, cells in AHEAD.items()
         for cell in filter(only.matches, cells)
-        for scheduled in repeated(USUALLY.format(method), cell, only.n_splits or ENOUGH, 1)
+        for scheduled in repeated(USUAL_SETTINGS.format(method), cell, only.n_splits or N_USUAL_SPLITS, 1)
     ]
 
 
@@ -47,15 +50,17 @@ def show(index: RecordIndex) -> list[Shown]:
     for method in methods():
         for cell in CELLS if method != "ALT-OPT" else ():
             theirs = published.published("transductive").get(str(cell), {}).get(method)
-            found = index.accuracies(method, cell)
-            if theirs is None or len(found) < 2:
+            accuracies = index.accuracies(method, cell)
+            if theirs is None or len(accuracies) < 2:
                 continue
             n_compared += 1
-            if abs(found.mean() - theirs[0]) <= FAR:
+            if abs(accuracies.mean() - theirs[0]) <= MIN_GAP:
                 continue
-            ours, paper = float(found.mean()), float(theirs[0])
-            doubt = float(np.hypot(found.std(ddof=1) / np.sqrt(len(found)), theirs[1] / np.sqrt(N_SPLITS)))
-            both = index.on_the_same_splits(method, USUALLY.format(method), cell)
+            ours, paper = float(accuracies.mean()), float(theirs[0])
+            standard_error = float(
+                np.hypot(accuracies.std(ddof=1) / np.sqrt(len(accuracies)), theirs[1] / np.sqrt(N_SPLITS))
+            )
+            means = index.on_the_same_splits(method, USUAL_SETTINGS.format(method), cell)
             settings = index.good(method, cell)[-1].get("settings", {})
             rows.append(
                 (
@@ -64,8 +69,10 @@ def show(index: RecordIndex) -> list[Shown]:
                     f"{ours:.2f}",
                     f"{paper:.2f}",
                     f"{ours - paper:+.2f}",
-                    f"{(ours - paper) / doubt:+.1f}",
-                    why(ours - paper, (ours - paper) / doubt, settings, both and both[0] - both[1]),
+                    f"{(ours - paper) / standard_error:+.1f}",
+                    why(
+                        ours - paper, (ours - paper) / standard_error, settings, means and means[0] - means[1]
+                    ),
                 )
             )
     heads = ("method", "cell", "here", "paper", "difference", "in standard errors", "reason")
@@ -77,15 +84,15 @@ def show(index: RecordIndex) -> list[Shown]:
         "row-normalised words; LP: alpha 0.9, nothing held fast) on the first splits, and lost so many points there. "
         "What the paper chose is not known.",
     )
-    return [Table(f"Peers more than {FAR} points from the paper's figure", heads, rows, notes)]
+    return [Table(f"Peers more than {MIN_GAP} points from the paper's figure", heads, rows, notes)]
 
 
 def why(gap: float, in_errors: float, settings: dict[str, Any], worth: float | None) -> str:
     """What is known of a difference from the paper; `worth`: what tuned settings gain over the usual ones."""
-    if abs(in_errors) <= TWO:
+    if abs(in_errors) <= MAX_STANDARD_ERRORS:
         return "splits"
     if gap > 0 and worth is not None and worth > 0:
-        how = "settings" if worth >= gap - FAR else "settings, in part"
+        how = "settings" if worth >= gap - MIN_GAP else "settings, in part"
         also = ", words read as they are among them" if settings.get("scale_rows") is False else ""
         return f"{how}{also}: worth {worth:.2f} on the same splits"
     return "not found"

@@ -184,16 +184,16 @@ def plan_top(only: RunFilter) -> list[ScheduledRun]:
 
 
 def show_top(index: RecordIndex) -> list[Shown]:
-    found = [
+    records = [
         line
         for k in range(N_SPLITS)
         if (line := index.get(SurestNodes(Cell("Cora", "20"), k).key)) is not None
     ]
     series = []
-    for method in ("ALT-OPT", "LP") if found else ():
-        values = 100 * np.array([line["right"][method] for line in found])
+    for method in ("ALT-OPT", "LP") if records else ():
+        values = 100 * np.array([line["right"][method] for line in records])
         series.append(Series(method, list(TOPS), values.mean(axis=0).tolist(), values.std(axis=0).tolist()))
-    title = f"Cora, 20 labels per class, {len(found)} splits, after the first update of F"
+    title = f"Cora, 20 labels per class, {len(records)} splits, after the first update of F"
     return [Chart(title, "K, surest nodes of each class", "right, %", series, published.notes("top-k"))]
 
 
