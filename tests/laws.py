@@ -6,25 +6,19 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.decomposition import PCA
-from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
-from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 import altopt.solvers
 import altopt.views
 from altopt import AltOpt, InputError
-from altopt.checks import check_feature_view, check_graph_view, check_label_view, check_solver
-from altopt.encoders import (
-    AttentionEncoder,
-    Encoder,
-    EnsembleEncoder,
-    KernelEncoder,
-    LinearEncoder,
-    MLPEncoder,
-    TabularEncoder,
+from altopt.checks import (
+    check_encoder,
+    check_feature_view,
+    check_graph_view,
+    check_inputs,
+    check_label_view,
+    check_solver,
 )
+from altopt.encoders import Encoder, Learner
 from altopt.solvers import ChebyshevSteps, ConjugateGradient, Direct, GradientSteps, JacobiSteps, Solver
 from altopt.views import (
     CrossEntropyFeatureView,
@@ -49,6 +43,7 @@ from contrastive_view import Contrast
 from embedding_view import Embedding
 from landmark_view import LandmarkView
 from own_view import Triangles
+from parts import ENCODERS, INPUTS
 from problems import toy, two_communities
 
 FEATURE_VIEWS = [FeatureView, CrossEntropyFeatureView, SoftmaxFeatureView, LandmarkView]
@@ -95,29 +90,6 @@ SHORT_SOLVERS = [
     ConjugateGradient(),
     Direct(),
 ]
-
-ENCODERS = {
-    "linear": LinearEncoder(),
-    "MLP": MLPEncoder(hidden=(16,), input_dropout=0.0),
-    "MLP, deep, cross entropy, mini-batches": MLPEncoder(
-        hidden=(16, 8), dropout=0.2, input_dropout=0.1, loss="ce", batch_size=16
-    ),
-    "MLP, torch alone": MLPEncoder(
-        hidden=(16, 8), dropout=0.2, input_dropout=0.1, batch_size=32, fused=False
-    ),
-    "five MLPs": EnsembleEncoder(MLPEncoder(hidden=(16,), input_dropout=0.0)),
-    "attention": AttentionEncoder(n_hops=2, width=16, dropout=0.2),
-    "attention, mini-batches": AttentionEncoder(
-        n_hops=2, width=16, heads=4, dropout=0.0, loss="mse", batch_size=32
-    ),
-    "kernel": KernelEncoder(),
-    "kernel, landmarks": KernelEncoder(gamma=None, max_rows=20, n_landmarks=30),
-    "logistic regression": TabularEncoder(LogisticRegression()),
-    "forest": TabularEncoder(RandomForestClassifier(n_estimators=20)),
-    "boosted trees": TabularEncoder(HistGradientBoostingClassifier(max_iter=20, min_samples_leaf=5)),
-    "PCA, then any": TabularEncoder(make_pipeline(PCA(4), LogisticRegression())),
-    "pipeline": TabularEncoder(make_pipeline(StandardScaler(), LogisticRegression())),
-}
 
 
 def name_of(part):
@@ -247,87 +219,59 @@ def test_conjugate_gradients_say_when_they_run_out_of_steps():
     assert "Raise max_steps" in solution.reason
 
 
-# encoders
+# encoders and inputs
 
 
-def material(seed=0, n=80, n_features=6, c=3):
-    """Rows whose soft targets depend on the features."""
-    rng = np.random.default_rng(seed)
-    classes = np.arange(n) % c
-    X = (rng.normal(size=(n, n_features)) + 3.0 * np.eye(c, n_features)[classes]).astype(np.float32)
-    targets = np.full((n, c), 0.05)
-    targets[np.arange(n), classes] += 1 - 0.05 * c
-    return X, targets, rng.random(n) + 0.5
+def test_encoder_keeps_the_contract(encoder):
+    check_encoder(encoder)  # the laws as the package ships them
 
 
-def trained(encoder, X, targets, weights, seed=0, rounds=(60, 60)):
-    learner = encoder.begin(X.shape[1], targets.shape[1], seed)
-    for n_epochs in rounds:
-        learner.train(X, targets, weights, n_epochs)
-    return learner
-
-
-def test_encoder_keeps_the_contract_and_learns(encoder):
-    X, targets, weights = material()
-    assert isinstance(encoder, Encoder)
-    P = trained(encoder, X, targets, weights).predict(X)
-    assert P.shape == targets.shape
-    assert_allclose(P.sum(axis=1), 1.0, atol=1e-6)
-    assert (P >= 0).all()
-    assert np.mean(P.argmax(axis=1) == targets.argmax(axis=1)) > 0.85
-
-
-def test_encoder_gives_the_same_bits_for_the_same_seed(encoder):
-    X, targets, weights = material()
-    np.random.seed(1)  # noqa: NPY002 - the global generators must not matter
-    first = trained(encoder, X, targets, weights, seed=4).predict(X)
-    np.random.seed(2)  # noqa: NPY002
-    assert_array_equal(first, trained(encoder, X, targets, weights, seed=4).predict(X))
-
-
-def test_encoder_goes_on_from_a_stored_state_with_the_same_bits(encoder):
-    X, targets, weights = material()
-    whole = trained(encoder, X, targets, weights, rounds=(30, 30))
-    half = trained(encoder, X, targets, weights, rounds=(30,))
-    taken_up = encoder.begin(X.shape[1], targets.shape[1], 0)
-    taken_up.restore(half.state())
-    taken_up.train(X, targets, weights, 30)
-    assert_array_equal(whole.predict(X), taken_up.predict(X))
-
-
-def test_encoder_heeds_weights(encoder):
-    X, targets, _ = material()
-    contradiction = np.roll(targets, 1, axis=1)
-    rows, labels = np.concatenate([X, X]), np.concatenate([targets, contradiction])
-    weights = np.concatenate([np.ones(80), np.full(80, 0.05)])
-    P = trained(encoder, rows, labels, weights).predict(X)
-    assert np.mean(P.argmax(axis=1) == targets.argmax(axis=1)) > 0.85
-
-
-def test_encoder_takes_sparse_rows(encoder):
-    X, targets, weights = material()
-    dense = trained(encoder, X, targets, weights).predict(X)
-    sparse = trained(encoder, sp.csr_array(X), targets, weights).predict(sp.csr_array(X))
-    assert np.mean(dense.argmax(axis=1) == sparse.argmax(axis=1)) > 0.9
-
-
-def test_encoder_knows_a_class_without_rows(encoder):
-    X, targets, weights = material()
-    wider = np.column_stack([targets, np.zeros(len(X))])
-    P = trained(encoder, X, wider, weights).predict(X)
-    assert P.shape[1] == 4
-    assert P[:, 3].mean() < 0.2
+@pytest.mark.parametrize("name", INPUTS)
+def test_inputs_keep_the_contract(name):
+    check_inputs(INPUTS[name])
 
 
 # every encoder and solver inside the estimator
 
 
+class ConstantEncoder(Encoder, Learner):
+    """Always answers 1 / c."""
+
+    def begin(self, n_inputs, n_classes, seed):
+        self.n_classes = n_classes
+        return self
+
+    def train(self, X, targets, weights, n_epochs):
+        return 0.0
+
+    def predict(self, X):
+        return np.full((X.shape[0], self.n_classes), 1.0 / self.n_classes)
+
+    def state(self):
+        return {}
+
+    def restore(self, state):
+        pass
+
+
+def accuracy_without_edges(encoder):
+    """Classes differ in the features alone, so only the encoder can tell them apart; and the scores of the fit."""
+    rng = np.random.default_rng(0)
+    truth = np.arange(120) % 3
+    X = rng.normal(size=(120, 8)) + 3.0 * np.eye(3, 8)[truth]
+    y = np.where(np.arange(120) < 45, truth, -1)
+    model = AltOpt(encoder=encoder, n_rounds=2, random_state=0).fit(X, y, graph=sp.csr_array((120, 120)))
+    return np.mean(model.transduction_[45:] == truth[45:]), model.scores_
+
+
 def test_estimator_works_with_every_encoder(encoder):
-    X, y, truth, A = two_communities()
-    model = AltOpt(encoder=encoder, n_rounds=2, random_state=0).fit(X, y, graph=A)
-    assert np.mean(model.transduction_ == truth) > 0.85
-    again = AltOpt(encoder=encoder, n_rounds=2, random_state=0).fit(X, y, graph=A)
-    assert_array_equal(model.scores_, again.scores_)
+    accuracy, scores = accuracy_without_edges(encoder)
+    assert accuracy > 0.85
+    assert_array_equal(accuracy_without_edges(encoder)[1], scores)
+
+
+def test_an_estimator_without_edges_needs_its_encoder():
+    assert accuracy_without_edges(ConstantEncoder())[0] < 0.5
 
 
 def test_estimator_works_with_every_solver(solver):

@@ -61,9 +61,16 @@ class TabularEncoder(Encoder):
 
     @property
     def takes_missing(self) -> bool:
-        """Whether the classifier accepts NaN; the first step of a pipeline decides."""
-        first = self.classifier.steps[0][1] if isinstance(self.classifier, Pipeline) else self.classifier
-        return bool(get_tags(first).input_tags.allow_nan)
+        """Whether the classifier accepts NaN; in a pipeline every step must, up to an imputer."""
+        steps = self.classifier.steps if isinstance(self.classifier, Pipeline) else [("", self.classifier)]
+        for _, step in steps:
+            if step is None or step == "passthrough":
+                continue
+            if not get_tags(step).input_tags.allow_nan:
+                return False
+            if type(step).__module__.startswith("sklearn.impute"):
+                return True
+        return True
 
     def begin(self, n_inputs: int, n_classes: int, seed: int) -> "TabularLearner":
         last = self.classifier.steps[-1][1] if isinstance(self.classifier, Pipeline) else self.classifier
