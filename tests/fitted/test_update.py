@@ -15,17 +15,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 from altopt import AltOpt, Graph, InputError
 from altopt.fitted.system import with_arcs
 from altopt.inputs import (
-    AdjacencyInputs,
-    BlockInputs,
-    DegreeInputs,
-    DiffusedInputs,
-    HopInputs,
     Prepared,
-    RawInputs,
-    ReducedInputs,
 )
 from altopt.solvers import JacobiSteps
 from altopt.views import GraphView, NoGraphView, SquaredLaplacianView
+from parts import INPUTS
 from problems import two_communities
 from updated_models import assert_is_the_solution, fingerprint, fitted, from_scratch, roots_of_degrees
 
@@ -205,30 +199,16 @@ def test_an_edge_that_is_there_already_renews_nothing(view):
         assert fingerprint(model) == before
 
 
-KINDS = {
-    "raw": RawInputs(),
-    "diffused": DiffusedInputs(),
-    "reduced": ReducedInputs(n_components=5, storage="float16"),
-    "hops along edges": HopInputs(direction="out"),
-    "adjacency": AdjacencyInputs(),
-    "adjacency, reduced": AdjacencyInputs("in", n_components=6),
-    "degrees": DegreeInputs(),
-    "degrees around": DegreeInputs(n_hops=1),
-    "blocks": BlockInputs((HopInputs(), ReducedInputs()), scaling="size"),
-    "blocks of others": BlockInputs((AdjacencyInputs("out"), DegreeInputs(), DiffusedInputs())),
-}
-
-
 def directed_model(kind, **settings):
     X, y, _, A = two_communities(n=60)
     graph = Graph(sp.csr_array(sp.triu(A)), directed=True)
     return AltOpt(inputs=kind, random_state=0, cross_fit=False, n_rounds=1, **settings).fit(X, y, graph=graph)
 
 
-@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("name", INPUTS)
 @pytest.mark.parametrize("view", [GraphView, NoGraphView], ids=["pushed", "solved anew"])
 def test_every_kind_of_inputs_takes_new_nodes_and_edges(name, view, tmp_path):
-    model = directed_model(KINDS[name], graph_view=view)
+    model = directed_model(INPUTS[name], graph_view=view)
     X = np.random.default_rng(5).normal(size=(2, 8))
     edges = pa.table({"source": [60, 60, 7, 60], "target": [5, 9, 61, 61]})
     ids = [60, 61]
@@ -253,11 +233,11 @@ def test_every_kind_of_inputs_takes_new_nodes_and_edges(name, view, tmp_path):
     assert_allclose(loaded.scores_, model.scores_, atol=1e-6)
 
 
-@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("name", INPUTS)
 def test_both_ways_to_update_renew_the_same(name):
     """The push and the solve on all nodes are told the same edges."""
     asked = {"edges": [(31, 2), (60, 3), (2, 60)], "features": np.ones((1, 8)), "refresh": True}
-    pushed = directed_model(KINDS[name])
+    pushed = directed_model(INPUTS[name])
     anew = copy.deepcopy(pushed)
     anew.fitted_.solver = JacobiSteps(n_steps=300)
     for model in (pushed, anew):
