@@ -159,8 +159,8 @@ def check_restore(inputs: Inputs, prepared: Prepared, A: Any, X: Any) -> None:
     same = np.array_equal(all_rows(restored), all_rows(prepared))
     require(same, inputs, "restored inputs have other rows")
     new = new_nodes(A, X)
-    of_new = [dense(part.rows(part.extend(new))) for part in (prepared, restored)]
-    require(np.array_equal(*of_new), inputs, "restored inputs give new nodes other rows")
+    first, second = (dense(part.rows(part.extend(new))) for part in (prepared, restored))
+    require(np.array_equal(first, second), inputs, "restored inputs give new nodes other rows")
 
 
 def check_renewed(inputs: Inputs, prepared: Prepared, A: Any) -> None:
