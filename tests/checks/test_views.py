@@ -107,6 +107,10 @@ class NotFinite(Sound):
         return np.full_like(F, np.inf)
 
 
+class NotZero(Sound):
+    zero = True
+
+
 class Dense(Sound):
     def half_hessian(self):
         return super().half_hessian().toarray()
@@ -127,6 +131,7 @@ class Dense(Sound):
         (Nameless, "Nameless: name must be features, graph or labels"),
         (Labels, "Labels: name is 'labels', but the view is used as 'graph'"),
         (NotFinite, "NotFinite: residual is not finite"),
+        (NotZero, "NotZero: zero is True, but distance or residual is not 0"),
         (Dense, "Dense: half_hessian is not a scipy sparse matrix"),
     ],
 )

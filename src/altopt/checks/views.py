@@ -79,6 +79,7 @@ def check_choice(
         ("quadratic", choice.quadratic, view.quadratic),
         ("squared", choice.squared, view.squared),
         ("needs_confidence", choice.needs_confidence, view.needs_confidence),
+        ("zero", choice.zero, view.zero),
     ):
         complaint = f"{attribute} is {announced}, but that of the view it makes is {actual}"
         require(announced == actual, choice, complaint)
@@ -125,6 +126,8 @@ def check_view(view: View, F: Array) -> None:
         check_coupling(view, F)
     check_pull(view, F)
     check_squared(view, F)
+    zero = view.distance(F) == 0.0 and not view.residual(F).any()
+    require(zero or not view.zero, view, "zero is True, but distance or residual is not 0")
 
 
 def check_residual(view: View, F: Array) -> None:

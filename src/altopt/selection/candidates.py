@@ -87,7 +87,7 @@ class Candidate:
     @property
     def uses_graph(self) -> bool:
         """Whether F is smoothed along the edges."""
-        return self.graph_view is not NoGraphView
+        return not self.graph_view.zero
 
     def rounds(self, requested: int) -> int:
         """How many rounds it makes of those requested."""
@@ -173,7 +173,7 @@ def on_neighbour_identity(
     ties = AdjacencyInputs(direction)
     surroundings = HopInputs((1, 2), direction)
     without_rounds = replace(
-        default, graph_view=NoGraphView if default.graph_view is GraphView else default.graph_view, n_rounds=0
+        default, graph_view=NoGraphView if default.graph_view == GraphView else default.graph_view, n_rounds=0
     )
     gamma = defaults.kernel_gamma
     return (

@@ -1,7 +1,7 @@
 """No graph view: F rests on features and labels alone."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -29,6 +29,8 @@ class NoGraphView(QuadraticForm):
     >>> NoGraphView(A_tilde).distance(np.array([[1.0], [-1.0]]))
     0.0
     """
+
+    zero: ClassVar[bool] = True
 
     A_tilde: NormalizedAdjacency
     weight: float = 1.0

@@ -73,6 +73,8 @@ class View(ABC):
         Whether D(F) = ||F - T||^2 on the nodes it covers, where T is P or Y.
     needs_confidence : bool
         Whether the constructor takes the confidence weights w as third argument.
+    zero : bool
+        Whether D is 0 for every F, so that the view has no effect.
     weight : float
         How much the view counts: lambda1 for features, lambda2 for labels, 1 for the graph.
 
@@ -102,6 +104,7 @@ class View(ABC):
     quadratic: ClassVar[bool]
     squared: ClassVar[bool] = False
     needs_confidence: ClassVar[bool] = False
+    zero: ClassVar[bool] = False
     weight: float = 1.0
 
     @abstractmethod
@@ -139,7 +142,7 @@ class ViewSettings(ABC):
 
     Attributes
     ----------
-    quadratic, squared, needs_confidence : bool
+    quadratic, squared, needs_confidence, zero : bool
         As in `View`.
 
     Examples
@@ -153,6 +156,7 @@ class ViewSettings(ABC):
     quadratic: ClassVar[bool] = True
     squared: ClassVar[bool] = False
     needs_confidence: ClassVar[bool] = False
+    zero: ClassVar[bool] = False
 
     @abstractmethod
     def view(self, *args: Any, **kwargs: Any) -> View:
