@@ -6,6 +6,7 @@ import re
 import shlex
 from functools import cache
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
 
@@ -20,8 +21,8 @@ PAGES = {path.name: path for path in [*ROOT.glob("*.md"), *(ROOT / "docs").glob(
 
 def blocks(page, *languages):
     """The fenced blocks of a page in one of these languages ("" is none)."""
-    fences = re.findall(r"^```([^\n]*)\n(.*?)^```", PAGES[page].read_text(), re.DOTALL | re.MULTILINE)
-    return [body for language, body in fences if language.strip() in languages]
+    fences = re.findall(r"^ *```([^\n]*)\n(.*?)^ *```", PAGES[page].read_text(), re.DOTALL | re.MULTILINE)
+    return [dedent(body) for language, body in fences if language.strip() in languages]
 
 
 @cache
