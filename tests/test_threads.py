@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from altopt import threads
-from altopt.threads import kernel_threads, side_by_side
+from altopt.threads import kernel_threads, parallel_map
 
 
 def test_results_come_in_order_from_several_threads(monkeypatch):
@@ -23,32 +23,32 @@ def test_results_come_in_order_from_several_threads(monkeypatch):
         time.sleep(0.002 * (k % 3))
         return k
 
-    with side_by_side(10) as run:
+    with parallel_map(10) as run:
         assert list(run(work, range(40))) == list(range(40))
         assert list(run(work, [])) == []
     assert len(seen) > 1
     assert threading.get_ident() not in seen
 
 
-@pytest.mark.parametrize(("n_most", "workers", "share"), [(2, 2, 3), (4, 4, 1), (100, 6, 1)])
-def test_torchs_threads_are_shared_out_and_given_back(n_most, workers, share, monkeypatch):
+@pytest.mark.parametrize(("max_workers", "workers", "share"), [(2, 2, 3), (4, 4, 1), (100, 6, 1)])
+def test_torchs_threads_are_shared_out_and_given_back(max_workers, workers, share, monkeypatch):
     before = torch.get_num_threads()
     monkeypatch.setattr(threads, "kernel_threads", lambda: 6)
-    with side_by_side(n_most) as run:
+    with parallel_map(max_workers) as run:
         meet = threading.Barrier(workers, timeout=60)
 
         def work(_):
             meet.wait()
             return threading.get_ident(), torch.get_num_threads(), kernel_threads()
 
-        found = list(run(work, range(workers)))
-    assert len({name for name, _, _ in found}) == workers
-    assert {(n_torch, n_kernel) for _, n_torch, n_kernel in found} == {(share, 1)}
+        threads_used = list(run(work, range(workers)))
+    assert len({name for name, _, _ in threads_used}) == workers
+    assert {(n_torch, n_kernel) for _, n_torch, n_kernel in threads_used} == {(share, 1)}
     assert torch.get_num_threads() == before
 
 
 def test_one_thread_is_pythons_own_map():
-    with side_by_side(8) as run:  # tests run on one thread
+    with parallel_map(8) as run:  # tests run on one thread
         assert run is map
 
 
@@ -61,7 +61,7 @@ def test_an_error_comes_out_and_threads_are_given_back(monkeypatch):
             raise ZeroDivisionError
         return k
 
-    with pytest.raises(ZeroDivisionError), side_by_side(3) as run:
+    with pytest.raises(ZeroDivisionError), parallel_map(3) as run:
         list(run(work, range(20)))
     assert torch.get_num_threads() == before
 

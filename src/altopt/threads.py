@@ -69,14 +69,16 @@ def threads_for(size: int, *, with_torch: bool) -> Iterator[None]:
 
 
 @contextmanager
-def side_by_side(n_most: int) -> Iterator[Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]]:
-    """A parallel `map` for work in torch: up to `n_most` calls at once, results in order.
+def parallel_map(
+    max_workers: int,
+) -> Iterator[Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]]:
+    """A parallel `map` for work in torch: up to `max_workers` calls at once, results in order.
 
     Each call has an equal share of the threads. Torch synchronises its threads after every operation, which is slow
     on a busy machine; threads that each do a whole call rarely wait. With a single thread it is Python's own `map`.
     """
     n_threads = kernel_threads()
-    n_workers = min(n_threads, n_most)
+    n_workers = min(n_threads, max_workers)
     if n_workers <= 1:
         yield map
         return

@@ -27,9 +27,9 @@ def test_panels_are_diffused_as_the_whole_would_be(restart, n_steps, n_columns, 
     X = rng.normal(size=(40, n_columns)).astype(dtype)
     expected = written_out(A_tilde.as_dense(), X.astype(float), restart, n_steps)
     close = 1e-5 if dtype == np.float32 else 1e-12
-    found = steps(A_tilde, X, restart, n_steps)
-    assert found.dtype == dtype
-    assert_allclose(found, expected, atol=close)
+    Z = steps(A_tilde, X, restart, n_steps)
+    assert Z.dtype == dtype
+    assert_allclose(Z, expected, atol=close)
     in_place = X.copy()
     assert steps(A_tilde, in_place, restart, n_steps, out=in_place) is in_place
     assert_allclose(in_place, expected, atol=close)

@@ -27,8 +27,8 @@ def random_graph(rng, n, density, weighted):
     return sp.csr_array(A + A.T)
 
 
-def near(found, truth, dtype):
-    assert_allclose(found, truth, rtol=CLOSE[dtype], atol=CLOSE[dtype] * (1 + np.abs(truth).max(initial=0)))
+def near(result, truth, dtype):
+    assert_allclose(result, truth, rtol=CLOSE[dtype], atol=CLOSE[dtype] * (1 + np.abs(truth).max(initial=0)))
 
 
 @settings(max_examples=120, deadline=None)
@@ -131,27 +131,27 @@ def test_one_and_two_threads_give_the_same_bits_and_the_same_norm(dtype, monkeyp
     A = sp.csr_array(((A + A.T) > 0).astype(np.float64))
     backend = BACKENDS["native"](lay_out(A, NormalizedAdjacency(A).degrees), 47, dtype)
     X = backend.to_layout(rng.normal(size=(n, 47)))
-    found = []
+    results = []
     for n_threads in (1, 2):
         monkeypatch.setattr(
             "altopt.operator.kernels.native.kernel_threads", lambda n_threads=n_threads: n_threads
         )
         out = backend.empty()
-        found.append(
+        results.append(
             (backend.step(X, out, backend.vector(0.5), norm=backend.vector(1.0)), out, backend.dots(X, X))
         )
-    assert found[0][0] == found[1][0]
-    assert_array_equal(found[0][1], found[1][1])
-    assert_array_equal(found[0][2], found[1][2])
+    assert results[0][0] == results[1][0]
+    assert_array_equal(results[0][1], results[1][1])
+    assert_array_equal(results[0][2], results[1][2])
 
 
 @pytest.mark.parametrize("switch", ["native", "scipy", "torch", "torch:cpu"])
 def test_the_switch_picks_the_stage_and_records_say_which(switch, monkeypatch):
     monkeypatch.setenv("ALTOPT_KERNELS", switch)
     A_tilde = NormalizedAdjacency(random_graph(np.random.default_rng(3), 20, 0.2, False))
-    said = A_tilde.backend(3, "float32").description
+    description = A_tilde.backend(3, "float32").description
     expected = switch.partition(":")[0]
-    assert said.split()[0] == (expected if expected in BACKENDS else "scipy")
+    assert description.split()[0] == (expected if expected in BACKENDS else "scipy")
 
 
 def test_a_switch_nobody_knows_is_refused(monkeypatch):

@@ -29,12 +29,12 @@ def forward(x, rate, seed=0, counter=0, relu=True, n_threads=1, in_place=False):
     return out
 
 
-def same_bits(found, truth):
+def same_bits(result, truth):
     """NaN may carry any bits, but must be where it should."""
-    assert found.dtype == truth.dtype == np.float32
-    assert_array_equal(np.isnan(found), np.isnan(truth))
+    assert result.dtype == truth.dtype == np.float32
+    assert_array_equal(np.isnan(result), np.isnan(truth))
     number = ~np.isnan(truth)
-    assert_array_equal(found[number].view(np.uint32), truth[number].view(np.uint32))
+    assert_array_equal(result[number].view(np.uint32), truth[number].view(np.uint32))
 
 
 @native
@@ -90,9 +90,9 @@ def test_every_instruction_set_gives_the_same_bits(level):
         text=True,
         check=True,
     )
-    served, found = answer.stdout.split()
+    served, digest = answer.stdout.split()
     out = reference.dropout(np.linspace(-1, 2, 50_001, dtype=np.float32), 0.3, 5, 6, True)
-    assert hashlib.sha256(reference.dropout_backward(out, out, 0.3).tobytes()).hexdigest() == found
+    assert hashlib.sha256(reference.dropout_backward(out, out, 0.3).tobytes()).hexdigest() == digest
     levels = ["plain", "avx2", "avx512"]
     assert levels.index(served) <= levels.index(level)
 
@@ -186,14 +186,14 @@ def test_the_gradient_is_torchs_for_the_same_mask():
     x = torch.randn(40, 30, generator=generator, requires_grad=True)
     W = torch.randn(30, 5, generator=generator)
     loss = (relu_dropout_(x * 2, 0.3, Masks(4)) @ W).square().sum()
-    (found,) = torch.autograd.grad(loss, x)
+    (gradient,) = torch.autograd.grad(loss, x)
     factor = torch.from_numpy(
         reference.dropout(np.ones((40, 30), dtype=np.float32), 0.3, seed=4, counter=0, relu=True)
     )
     truth_loss = ((torch.relu(x * 2) * factor) @ W).square().sum()
     (truth,) = torch.autograd.grad(truth_loss, x)
     assert_allclose(loss.item(), truth_loss.item(), rtol=1e-5)
-    assert_allclose(found, truth, rtol=1e-5, atol=1e-4)
+    assert_allclose(gradient, truth, rtol=1e-5, atol=1e-4)
 
 
 @native
@@ -257,9 +257,10 @@ def test_a_forked_child_can_drop_after_its_parent_did():
 @native
 def test_python_threads_can_drop_at_once():
     x = np.random.default_rng(0).normal(size=500_000).astype(np.float32)
-    found = {}
+    results = {}
     workers = [
-        threading.Thread(target=lambda k=k: found.update({k: forward(x, 0.4, n_threads=2)})) for k in range(4)
+        threading.Thread(target=lambda k=k: results.update({k: forward(x, 0.4, n_threads=2)}))
+        for k in range(4)
     ]
     for worker in workers:
         worker.start()
@@ -267,4 +268,4 @@ def test_python_threads_can_drop_at_once():
         worker.join()
     truth = reference.dropout(x, 0.4, 0, 0, True)
     for k in range(4):
-        assert_array_equal(found[k], truth)
+        assert_array_equal(results[k], truth)

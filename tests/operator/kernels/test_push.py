@@ -35,8 +35,8 @@ def system_rows(weighted=True, extra_rows=(2, 5), seed=0):
 
 
 def kernels():
-    found = [pytest.param(PythonPush, id="plain")]
-    return [*found, pytest.param(NativePush, id="native", marks=needs_native)]
+    python = [pytest.param(PythonPush, id="plain")]
+    return [*python, pytest.param(NativePush, id="native", marks=needs_native)]
 
 
 @pytest.mark.parametrize("make", kernels())
@@ -48,11 +48,11 @@ def test_push_solves_the_system_and_tells_what_is_left(make, weighted):
     rhs[nodes] = np.random.default_rng(0).normal(size=(3, 3))
     push = make(3)
     push.add(nodes, rhs[nodes])
-    found = push.run(rows, 1e-6)
+    pushed = push.run(rows, 1e-6)
     F = np.zeros((30, 3))
-    F[found.nodes] = found.moves
+    F[pushed.nodes] = pushed.moves
     left = np.zeros((30, 3))
-    left[found.nodes] = found.residual
+    left[pushed.nodes] = pushed.residual
     assert_allclose(rhs - H @ F, left, atol=1e-12)
     roots = np.where(rows.scale > 0, rows.scale, 1.0)
     assert push.largest(rows.scale) == pytest.approx(np.max(np.linalg.norm(left, axis=1) * roots))
@@ -60,7 +60,7 @@ def test_push_solves_the_system_and_tells_what_is_left(make, weighted):
     off = F - np.linalg.solve(H, rhs)
     assert np.linalg.norm(off) <= np.linalg.norm(left) / 0.4
     assert (np.linalg.norm(off, axis=1) * roots <= push.largest(rows.scale) / 0.4).all()
-    assert_array_equal(found.moved, np.any(found.moves != 0, axis=1))
+    assert_array_equal(pushed.moved, np.any(pushed.moves != 0, axis=1))
 
 
 @needs_native
@@ -68,11 +68,11 @@ def test_push_solves_the_system_and_tells_what_is_left(make, weighted):
 def test_native_push_walks_as_its_slow_twin(tolerance):
     rows, _ = system_rows()
     start = np.random.default_rng(1).normal(size=(2, 4))
-    found = []
+    results = []
     for push in (PythonPush(4), NativePush(4)):
         push.add(np.array([3, 11]), start)
-        found.append(push.run(rows, tolerance))
-    plain, native = found
+        results.append(push.run(rows, tolerance))
+    plain, native = results
     assert_array_equal(plain.nodes, native.nodes)
     assert_allclose(plain.moves, native.moves, atol=1e-13)
     assert_allclose(plain.residual, native.residual, atol=1e-13)
@@ -92,8 +92,8 @@ def test_what_was_left_is_taken_over_once(make):
         push = make(2)
         push.draw_on(carried)
         push.add(np.array([node]), row)
-        found = push.run(rows, 1e-3)
-        F[found.nodes] += found.moves
+        pushed = push.run(rows, 1e-3)
+        F[pushed.nodes] += pushed.moves
         carried.absorb(push)
     rest = carried.run(rows, np.inf)  # makes no step
     left = np.zeros((30, 2))

@@ -1,4 +1,4 @@
-"""Softmax with certainty in one pass, and the choice of the surest nodes: each kernel against its plain twin."""
+"""Softmax with certainty in one pass, and the choice of the most_certain nodes: each kernel against its plain twin."""
 
 import numpy as np
 import pytest
@@ -57,13 +57,13 @@ def test_scores_too_large_for_exp_stay_finite():
     most=st.integers(0, 30),
     level=st.booleans(),
 )
-def test_the_surest_of_each_class_with_ties(seed, n, n_classes, most, level):
+def test_the_most_certain_of_each_class_with_ties(seed, n, n_classes, most, level):
     rng = np.random.default_rng(seed)
     w = rng.integers(0, 4, n) / 4 if level else rng.random(n)
     label = rng.integers(0, n_classes, n).astype(np.int32)
     candidates = rng.random(n) < 0.7
-    found = rows.most_certain_per_class(w, label, candidates, n_classes, most)
-    assert_array_equal(found, reference.most_certain_per_class(w, label, candidates, most))
+    nodes = rows.most_certain_per_class(w, label, candidates, n_classes, most)
+    assert_array_equal(nodes, reference.most_certain_per_class(w, label, candidates, most))
 
 
 @native
@@ -83,11 +83,11 @@ def test_a_label_that_is_no_class_is_refused():
 def test_cross_entropy_and_its_slope_in_one_pass(seed, n, width, dtype):
     rng = np.random.default_rng(seed)
     x, targets = (5 * rng.normal(size=(n, width))).astype(dtype), rng.random((n, width)).astype(dtype)
-    value, slope = reference.cross_entropy(x.astype(float), targets.astype(float))
-    found, at = rows.cross_entropy(x, targets)
+    value, gradient = reference.cross_entropy(x.astype(float), targets.astype(float))
+    loss, gradient = rows.cross_entropy(x, targets)
     close = 1e-11 if dtype == np.float64 else 1e-4
-    assert_allclose(found, value, rtol=close, atol=close)
-    assert_allclose(at, slope, rtol=close, atol=close * width)
+    assert_allclose(loss, value, rtol=close, atol=close)
+    assert_allclose(gradient, gradient, rtol=close, atol=close * width)
 
 
 @native
@@ -104,9 +104,9 @@ def test_softmax_regression_reads_each_row_once(seed, n, d, width):
     b, targets = rng.normal(size=width).astype(np.float32), rng.random((n, width)).astype(np.float32)
     truth = reference.softmax_regression(*(x.astype(float) for x in (X, W, b, targets)))
     for threads in (1, 2):
-        slope_W, slope_b = np.full((width, d), np.nan), np.full(width, np.nan)
-        found = dispatch.COMPILED.softmax_regression(X, W, b, targets, slope_W, slope_b, threads)
-        for ours, right in zip((found, slope_W, slope_b), truth):
+        gradient_W, gradient_b = np.full((width, d), np.nan), np.full(width, np.nan)
+        loss = dispatch.COMPILED.softmax_regression(X, W, b, targets, gradient_W, gradient_b, threads)
+        for ours, right in zip((loss, gradient_W, gradient_b), truth):
             assert_allclose(ours, right, rtol=1e-4, atol=1e-5 * max(n, 1))
 
 
@@ -114,12 +114,12 @@ def test_softmax_regression_reads_each_row_once(seed, n, d, width):
 def test_softmax_regression_is_the_same_whoever_adds_up():
     rng = np.random.default_rng(0)
     X, W, b, targets = (rng.random(s).astype(np.float32) for s in ((5000, 40), (3, 40), 3, (5000, 3)))
-    slopes = []
+    gradients = []
     for threads in (1, 2):
-        slope_W, slope_b = np.empty(W.shape), np.empty(b.shape)
-        value = dispatch.COMPILED.softmax_regression(X, W, b, targets, slope_W, slope_b, threads)
-        slopes.append(np.concatenate([[value], slope_b, slope_W.ravel()]))
-    assert_array_equal(*slopes)
+        gradient_W, gradient_b = np.empty(W.shape), np.empty(b.shape)
+        value = dispatch.COMPILED.softmax_regression(X, W, b, targets, gradient_W, gradient_b, threads)
+        gradients.append(np.concatenate([[value], gradient_b, gradient_W.ravel()]))
+    assert_array_equal(*gradients)
 
 
 @pytest.mark.parametrize("kind", ["wide", "narrow", "float64", "sparse"])
@@ -132,8 +132,8 @@ def test_softmax_regression_by_either_way_is_the_plain_one(kind):
     W, b, targets = rng.normal(size=(4, d)), rng.normal(size=4), rng.random((300, 4)).astype(np.float32)
     assert rows.fits_in_one_pass(sp.csr_array(X) if kind == "sparse" else X, 4) == (kind == "wide")
     truth = reference.softmax_regression(X.astype(float), W, b, targets.astype(float))
-    found = rows.softmax_regression(sp.csr_array(X) if kind == "sparse" else X, W, b, targets)
-    for ours, right in zip(found, truth):
+    results = rows.softmax_regression(sp.csr_array(X) if kind == "sparse" else X, W, b, targets)
+    for ours, right in zip(results, truth):
         assert_allclose(ours, right, rtol=1e-4, atol=1e-4)
 
 

@@ -69,13 +69,13 @@ def test_what_lies_beside_a_row_never_leaks_into_it():
         X[::2] = 1.0
         keep = sp.csr_array(A @ sp.diags_array((np.arange(30) % 2 == 0).astype(float)))
         keep.eliminate_zeros()
-        found = product.step(
+        results = product.step(
             sp.csr_array(
                 (keep.data, keep.indices.astype(np.int32), keep.indptr.astype(np.int32)), keep.shape
             ),
             X,
         )
-        assert np.isfinite(found).all()
+        assert np.isfinite(results).all()
 
 
 @native
@@ -171,11 +171,11 @@ def test_a_forked_child_can_multiply_after_its_parent_did():
 def test_two_python_threads_can_multiply_at_once():
     A = random_matrix(np.random.default_rng(4), 3000, 3000, 0.01, np.float64)
     X = np.random.default_rng(5).normal(size=(3000, 20))
-    found = {}
-    workers = [threading.Thread(target=lambda k=k: found.update({k: product.step(A, X)})) for k in range(4)]
+    results = {}
+    workers = [threading.Thread(target=lambda k=k: results.update({k: product.step(A, X)})) for k in range(4)]
     for worker in workers:
         worker.start()
     for worker in workers:
         worker.join()
     for k in range(4):
-        assert_array_equal(found[k], found[0])
+        assert_array_equal(results[k], results[0])

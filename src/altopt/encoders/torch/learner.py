@@ -12,7 +12,7 @@ import torch
 from altopt.arrays import BLOCK_ROWS, Array, allocate, row_blocks, working_dtype
 from altopt.encoders.encoder import Learner
 from altopt.encoders.torch.batches import Batches
-from altopt.threads import side_by_side
+from altopt.threads import parallel_map
 
 CACHE_NUMBERS = 2**19  # numbers of a layer that fit in a processor's cache: the size of a block
 MIN_BLOCK_ROWS = 1024  # a smaller block is not worth its overhead
@@ -90,7 +90,7 @@ class NetworkLearner(Learner):
 
         # torch draws its masks one after another, in whichever order blocks come: one at a time keeps the bits
         at_once = -(-batches.size // self._block) if self._fused() else 1
-        with self._stream(self.n_trained), side_by_side(at_once) as run:
+        with self._stream(self.n_trained), parallel_map(at_once) as run:
             for _ in range(n_epochs):
                 total = 0.0
                 for n_rows, blocks in batches.epoch():
@@ -130,7 +130,7 @@ class NetworkLearner(Learner):
         def fill(rows: slice) -> None:
             P[rows] = torch.softmax(self._answer(self._tensor(X[rows])), dim=1).cpu().numpy()
 
-        with side_by_side(len(blocks) if self._on_cpu else 1) as run:
+        with parallel_map(len(blocks) if self._on_cpu else 1) as run:
             for _ in run(fill, blocks):
                 pass
         return P

@@ -80,7 +80,24 @@ class Backend(Protocol):
 
 
 def make_backend(layout: Layout, width: int, dtype: Any = np.float32) -> Backend:
-    """The backend in use, for blocks of `width` columns stored as `dtype`."""
+    """The backend in use, for blocks of `width` columns stored as `dtype`.
+
+    Examples
+    --------
+    One step of diffusion on a path of three nodes, F <- A_tilde F / 2:
+
+    >>> import scipy.sparse as sp
+    >>> from altopt.operator.layout import lay_out
+    >>> path = sp.csr_array([[0.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
+    >>> backend = make_backend(lay_out(path, np.array([1.0, 2.0, 1.0])), width=1, dtype=np.float64)
+    >>> F = backend.to_layout(np.array([[1.0], [0.0], [1.0]]))
+    >>> out = backend.empty()
+    >>> _ = backend.step(F, out, backend.vector(0.5))
+    >>> backend.from_layout(out, np.empty((3, 1))).round(4)
+    array([[0.    ],
+           [0.7071],
+           [0.    ]])
+    """
     kernels = requested()
     if kernels.startswith("torch"):
         require_extra("torch", "torch", f"ALTOPT_KERNELS={kernels}")

@@ -9,12 +9,21 @@ from altopt.operator.kernels.dispatch import COMPILED
 from altopt.operator.layout import Layout
 from altopt.threads import kernel_threads
 
-ROW_MULTIPLE = 8  # numbers a row is rounded up to, so that each row is whole vectors
-ALIGNMENT = 64  # bytes: rows start at cache lines
+ROW_MULTIPLE = 8  # columns are padded to a multiple of this, whole vectors
+ALIGNMENT = 64  # bytes of a cache line, at which blocks start
 
 
 class NativeBackend:
-    """Blocks are n x padded arrays of the backend's dtype; float16 is storage only, sums are float32."""
+    """Blocks are arrays padded to whole vectors; float16 is for storage alone, sums are float32.
+
+    Parameters
+    ----------
+    layout : Layout
+    width : int
+        Columns of F.
+    dtype : float16, float32 or float64
+        In which blocks are stored.
+    """
 
     def __init__(self, layout: Layout, width: int, dtype: Any) -> None:
         self._compiled = COMPILED
@@ -126,5 +135,5 @@ def aligned(shape: tuple[int, int], dtype: np.dtype[Any]) -> Array:
 
 
 def bits(block: Array) -> Array:
-    """float16 as its bits, which is how the compiled side takes it."""
+    """float16 as uint16, the type of the compiled side."""
     return block.view(np.uint16) if block.dtype == np.float16 else block

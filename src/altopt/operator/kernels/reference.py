@@ -1,4 +1,4 @@
-"""The kernels as plain loops: the definition of right, for tests."""
+"""The kernels as readable loops and numpy: the definition of right that every implementation is tested against."""
 
 from typing import Any
 
@@ -33,7 +33,7 @@ def most_certain_per_class(w: Array, label: Array, candidates: Array, n_most: in
 
 
 def cross_entropy(x: Array, targets: Array) -> tuple[float, Array]:
-    """sum_ik T_ik (log sum_l e^x_il - x_ik) for soft targets T, and its slope sum(T_i) softmax(x_i) - T_i."""
+    """sum_ik T_ik (log sum_l e^x_il - x_ik) for soft targets T, and its gradient sum(T_i) softmax(x_i) - T_i."""
     shifted = x - x.max(axis=1, keepdims=True)
     log_total = np.log(np.exp(shifted).sum(axis=1))
     mass = targets.sum(axis=1)
@@ -42,13 +42,13 @@ def cross_entropy(x: Array, targets: Array) -> tuple[float, Array]:
 
 
 def softmax_regression(X: Array, W: Array, b: Array, targets: Array) -> tuple[float, Array, Array]:
-    """The cross entropy of soft targets at logits X W' + b (W: one row a class), and its slopes in W and b."""
-    value, slope = cross_entropy(X @ W.T + b, targets)
-    return value, slope.T @ X, slope.sum(axis=0)
+    """The cross entropy of soft targets at logits X W' + b (W: one row a class), and its gradients in W and b."""
+    value, gradient = cross_entropy(X @ W.T + b, targets)
+    return value, gradient.T @ X, gradient.sum(axis=0)
 
 
 def dropout(x: Array, rate: float, seed: int, counter: int, relu: bool) -> Array:
-    """x, or max(x, 0), where random32 >= rate 2^32, divided by 1 - rate; elsewhere zero. NaN stays."""
+    """x, or max(x, 0) with `relu`, divided by 1 - rate where random32 >= rate 2^32, else zero. NaN stays NaN."""
     threshold = round(rate * 2**32)
     scale = np.float32(1 / (1 - rate)) if threshold < 2**32 else np.float32(0)
     kept = random32(x.size, seed, counter).reshape(x.shape) >= threshold
@@ -58,16 +58,16 @@ def dropout(x: Array, rate: float, seed: int, counter: int, relu: bool) -> Array
 
 
 def dropout_backward(out: Array, gradient: Array, rate: float) -> Array:
-    """The gradient before ReLU and dropout, from the one after: what was not kept, or not positive, gets none."""
+    """The gradient before ReLU and dropout, from the one after: zero where the output is not positive."""
     scale = np.float32(1 / (1 - rate)) if rate < 1 else np.float32(0)
     return np.where(out <= 0, np.float32(0), gradient * scale)
 
 
-CHUNK = 16384  # numbers that share a key
+CHUNK = 16384  # random numbers that share a key
 
 
 def random32(n: int, seed: int, counter: int) -> Array:
-    """n numbers of 32 bits for a seed and a counter, each a function of its place alone."""
+    """n random 32-bit numbers of a seed and a counter; each depends on its position alone (counter-based)."""
     numbers = np.empty(n, dtype=np.uint32)
     stream = key_of(seed, counter)
     for chunk, start in enumerate(range(0, n, CHUNK)):
@@ -78,17 +78,20 @@ def random32(n: int, seed: int, counter: int) -> Array:
 
 
 def key_of(stream: int, n: int) -> int:
+    """The n-th key of a stream (SplitMix64)."""
     golden = 0x9E3779B97F4A7C15
     return mix64((mix64((stream + golden) % 2**64) + golden * n) % 2**64)
 
 
 def mix64(z: int) -> int:
+    """A bijection of 64-bit numbers that spreads every bit (SplitMix64's finaliser)."""
     z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
     z = (z ^ (z >> 27)) * 0x94D049BB133111EB % 2**64
     return z ^ (z >> 31)
 
 
 def mix32(h: Array) -> Array:
+    """The same for 32-bit numbers."""
     h = (h ^ (h >> np.uint32(16))) * np.uint32(0x21F0AAAD)
     h = (h ^ (h >> np.uint32(15))) * np.uint32(0x735A2D97)
     return np.asarray(h ^ (h >> np.uint32(15)))

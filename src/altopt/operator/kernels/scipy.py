@@ -10,7 +10,16 @@ from altopt.operator.layout import Layout
 
 
 class ScipyBackend:
-    """Blocks are n x width arrays of the backend's dtype; float16 is storage only, sums are float32."""
+    """Blocks are arrays of shape (n_nodes, width); float16 is for storage alone, sums are float32.
+
+    Parameters
+    ----------
+    layout : Layout
+    width : int
+        Columns of F.
+    dtype : float16, float32 or float64
+        In which blocks are stored.
+    """
 
     def __init__(self, layout: Layout, width: int, dtype: Any) -> None:
         self.layout, self.width, self.dtype = layout, width, np.dtype(dtype)

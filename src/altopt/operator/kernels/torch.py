@@ -10,7 +10,18 @@ from altopt.operator.layout import Layout
 
 
 class TorchBackend:
-    """Blocks are n x width tensors on `device`; float16 is storage only, sums are float32."""
+    """Blocks are tensors of shape (n_nodes, width); float16 is for storage alone, sums are float32.
+
+    Parameters
+    ----------
+    layout : Layout
+    width : int
+        Columns of F.
+    dtype : float16, float32 or float64
+        In which blocks are stored.
+    device : str
+        As torch names it.
+    """
 
     def __init__(self, layout: Layout, width: int, dtype: Any, device: str) -> None:
         self.layout, self.width, self.device = layout, width, torch.device(device)
