@@ -18,11 +18,12 @@ from altopt.operator import NormalizedAdjacency
 
 def scores_of_new_nodes(model: FittedModel, X: Any, row_ids: Any, edges: Any) -> Array:
     """F of new nodes: by their nearest known nodes where the model built its graph and no edges are given."""
-    if edges is None and model.neighbours is not None:
-        return by_neighbours(model, model.neighbours, X)
-    graph = model.graph
-    ends = resolve_edges(graph, X.shape[0], row_ids, [] if edges is None else edges)
-    return by_solve(model, graph, X, ends)
+    with model.lock:
+        if edges is None and model.neighbours is not None:
+            return by_neighbours(model, model.neighbours, X)
+        graph = model.graph
+        ends = resolve_edges(graph, X.shape[0], row_ids, [] if edges is None else edges)
+        return by_solve(model, graph, X, ends)
 
 
 def by_solve(model: FittedModel, graph: Graph, X: Any, ends: tuple[Array, Array, Array]) -> Array:

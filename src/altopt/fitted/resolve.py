@@ -25,12 +25,11 @@ class ResolveUpdate:
     """
 
     def __init__(self, model: FittedModel, request: Request) -> None:
-        views = (model.candidate.feature_view, model.candidate.label_view)
-        odd = [view for view in views if not view.quadratic]
-        if odd:
-            names = " and ".join(getattr(view, "__name__", type(view).__name__) for view in odd)
+        if not (model.candidate.feature_view.quadratic and model.candidate.label_view.quadratic):
+            odd = [type(view).__name__ for view in model.objective().views if not view.quadratic]
             raise InputError(
-                f"update needs views that are quadratic in F, but {names} is not. Fit again with the new data."
+                f"update needs views that are quadratic in F, but {' and '.join(odd)} is not. "
+                "Fit again with the new data."
             )
         self.model, self.request = model, request
         self.before = self.graph = model.graph

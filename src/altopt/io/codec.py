@@ -21,17 +21,23 @@ GRAPH_COUNTS = ("n_self_loops", "n_duplicates", "n_one_way")
 def known_parts() -> dict[str, type]:
     """The classes that a file may name: altopt's own parts and results, all of them records of plain fields."""
     from altopt import encoders, inputs, solvers, views
+    from altopt.defaults import Defaults
     from altopt.graph.knn import Neighbours
     from altopt.selection.calibration import TemperedShares
     from altopt.selection.candidates import Candidate
     from altopt.selection.evaluation import GraphHelp
     from altopt.selection.leave_one_out import LeaveOneOut, Margins
-    from altopt.training import pseudo_labels
+    from altopt.training.pseudo_labels import (
+        ClassBalanced,
+        ConfidenceThreshold,
+        NoPseudoLabels,
+        TopPerClass,
+    )
 
     rooms = (encoders, inputs, solvers, views)
     parts = [getattr(room, name) for room in rooms for name in room.__all__]
-    parts += [value for value in vars(pseudo_labels).values() if is_dataclass(value)]
-    parts += [Neighbours, TemperedShares, Candidate, GraphHelp, LeaveOneOut, Margins]
+    parts += [ClassBalanced, ConfidenceThreshold, NoPseudoLabels, TopPerClass, TemperedShares]
+    parts += [Candidate, Defaults, GraphHelp, LeaveOneOut, Margins, Neighbours]
     return {part.__name__: part for part in parts if isinstance(part, type)}
 
 
