@@ -1,4 +1,4 @@
-"""The paper to the letter: what its variants, ablations and schedule mean in AltOpt's own settings."""
+"""The paper's method: its variants, ablations and schedule as parameters of AltOpt."""
 
 from typing import Any, Literal
 
@@ -36,8 +36,8 @@ def paper_settings(
 ) -> dict[str, Any]:
     """Parameters of AltOpt that make it the paper's method.
 
-    Weights and sizes are from the search space of its appendix, where validation labels chose among a few; rows of
-    X' are scaled to sum 1, as is usual for the graphs it was measured on.
+    Weights and sizes are one point of the search space in its appendix, where validation labels chose among a few.
+    Rows of X' are scaled to sum 1, as is usual for the citation graphs it reports.
     """
     if variant not in VIEWS:
         raise InputError(f"variant must be one of {', '.join(VIEWS)}, but is {variant!r}.")

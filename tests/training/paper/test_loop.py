@@ -94,21 +94,21 @@ def test_k_updates_and_one_last():
     assert model.outcome_.startswith("Reached n_rounds=4")
 
 
-def test_paper_never_stops_early_and_the_default_says_why_it_did():
+def test_the_default_stops_early_and_says_why():
     X, y, _, A = two_communities()
     model = AltOpt(n_rounds=50, random_state=0).fit(X, y, graph=A)
     assert len(model.trace_) < 51
     assert model.outcome_.startswith("Stopped after")
 
 
-def test_best_round_by_validation_is_kept_and_said():
+def test_the_best_round_on_validation_labels_is_kept_and_reported():
     X, y, truth, A = two_communities()
     hidden = np.flatnonzero(y < 0)
     nodes = hidden[:30]
     model = AltOpt.paper(random_state=0).fit(X, y, graph=A, validation=(nodes, truth[nodes]))
-    seen = [entry["validation"] for entry in model.trace_]
-    kept = np.mean(model.scores_[nodes].argmax(axis=1) == truth[nodes])
-    assert kept == max(seen)
+    accuracies = [entry["validation"] for entry in model.trace_]
+    of_kept = np.mean(model.scores_[nodes].argmax(axis=1) == truth[nodes])
+    assert of_kept == max(accuracies)
     assert "validation" in model.outcome_
     # validation labels choose the round and touch nothing else: the rounds themselves are the same
     without = AltOpt.paper(random_state=0).fit(X, y, graph=A)
@@ -130,7 +130,7 @@ def test_inductive_setting_of_the_paper():
         [(i - 100, j - 100) for i, j in zip(*coo.coords) if i >= 100 and j >= 100],
         columns=["source", "target"],
     )
-    found = model.predict_proba(X[new], edges=[to_known, among])
+    probabilities = model.predict_proba(X[new], edges=[to_known, among])
     # by hand, Eqs. 4-5 on the whole graph from F = Y
     A_tilde = NormalizedAdjacency(Graph(A).adjacency)
     P = model.encoder_.predict(unit_sum(X.astype(np.float32)))
@@ -139,6 +139,6 @@ def test_inductive_setting_of_the_paper():
     F = Y
     for _ in range(10):
         F = (A_tilde @ F + 0.5 * P + 5.0 * np.where(labelled, Y, F)) / 6.5
-    assert_allclose(found, softmax(F[new], 0.1), atol=1e-6)
+    assert_allclose(probabilities, softmax(F[new], 0.1), atol=1e-6)
     assert np.mean(model.predict(X[new], edges=[to_known, among]) == truth[new]) > 0.9
     assert_array_equal(model.predict(X[new]).shape, (60,))

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 from altopt import diffuse
 from altopt.arrays import softmax
 from altopt.solvers import GradientSteps
-from altopt.views import GraphView, Objective
+from altopt.views import GraphView, LabelView, Objective
 from altopt.views.feature import FeatureView, cross_entropy
 from problems import toy
 
@@ -43,11 +43,11 @@ def test_closed_form_of_the_propagation_corrected(problem, K, lambda1, lambda2):
     expected = (1 - a) ** K * matrix_power(A, K) @ problem.F
     expected = expected + sum((1 - a) ** j * matrix_power(A, j) @ mixture for j in range(K))
 
-    everyone = np.ones(30, dtype=bool)
+    all_nodes = np.ones(30, dtype=bool)
     views = (
         FeatureView(problem.P, lambda1),
         GraphView(problem.A_tilde),
-        all_rows(problem, lambda2, everyone),
+        LabelView(problem.Y, all_nodes, lambda2),
     )
     assert_allclose(GradientSteps(n_steps=K).solve(Objective(views), problem.F).F, expected, atol=1e-12)
 
@@ -58,22 +58,16 @@ def test_the_printed_closed_form_is_off_by_one_over_alpha(problem):
     total = lambda1 + lambda2 + 1
     a, b = (lambda1 + lambda2) / total, lambda2 / total
     mixture = (a - b) * problem.P + b * problem.Y
-    everyone = np.ones(30, dtype=bool)
+    all_nodes = np.ones(30, dtype=bool)
     views = (
         FeatureView(problem.P, lambda1),
         GraphView(problem.A_tilde),
-        all_rows(problem, lambda2, everyone),
+        LabelView(problem.Y, all_nodes, lambda2),
     )
-    found = GraphView(problem.A_tilde), GradientSteps(n_steps=K).solve(Objective(views), mixture / a).F
+    F = GradientSteps(n_steps=K).solve(Objective(views), mixture / a).F
     A_bar = averaging(problem.A_tilde.as_dense(), a, K)
-    assert_allclose(found[1], A_bar @ mixture / a, atol=1e-12)
-    assert not np.allclose(found[1], A_bar @ mixture, atol=1e-3)
-
-
-def all_rows(problem, lambda2, everyone):
-    from altopt.views import LabelView
-
-    return LabelView(problem.Y, everyone, lambda2)
+    assert_allclose(F, A_bar @ mixture / a, atol=1e-12)
+    assert not np.allclose(F, A_bar @ mixture, atol=1e-3)
 
 
 def test_label_propagation_minimises_its_objective(problem):

@@ -1,4 +1,4 @@
-"""Section 3.5: softmax with temperature, confidence, and the balanced choice of the surest nodes."""
+"""Section 3.5: softmax with temperature, confidence, and the most certain nodes of each class."""
 
 import numpy as np
 import pytest
@@ -44,7 +44,7 @@ def test_softmax_is_finite_for_every_finite_score(value, tau):
     assert_allclose(S.sum(axis=1), 1.0)
 
 
-def test_a_lower_temperature_is_surer():
+def test_a_lower_temperature_is_more_certain():
     F = scores()
     assert (certainty(softmax(F, 0.1)) > certainty(softmax(F, 0.5))).all()
 
@@ -61,13 +61,13 @@ def test_confidence_runs_from_uniform_to_certain():
 
 def test_confidence_of_appendix_C_is_a_certainty_not_the_entropy():
     """Printed as the entropy, w' would prefer the least certain nodes."""
-    sure, unsure = np.array([[4.0, 0.0]]), np.array([[0.1, 0.0]])
-    assert certainty(softmax(sure)) > certainty(softmax(unsure))
+    certain, uncertain = np.array([[4.0, 0.0]]), np.array([[0.1, 0.0]])
+    assert certainty(softmax(certain)) > certainty(softmax(uncertain))
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 10**6), st.integers(1, 60), st.integers(2, 6), st.integers(0, 20))
-def test_the_surest_of_each_class_and_no_padding(seed, n, c, m):
+def test_the_most_certain_of_each_class_and_no_padding(seed, n, c, m):
     rng = np.random.default_rng(seed)
     S = softmax(rng.random((n, c)), 0.2)
     w, labelled = certainty(S), rng.random(n) < 0.3
@@ -76,11 +76,11 @@ def test_the_surest_of_each_class_and_no_padding(seed, n, c, m):
     assert not labelled[chosen].any()
     for k in range(c):
         candidates = np.flatnonzero(~labelled & (predicted == k))
-        mine = chosen[predicted[chosen] == k]
-        assert len(mine) == min(m, len(candidates))
-        left = np.setdiff1d(candidates, mine)
-        if len(mine) and len(left):
-            assert w[mine].min() >= w[left].max()
+        of_class = chosen[predicted[chosen] == k]
+        assert len(of_class) == min(m, len(candidates))
+        others = np.setdiff1d(candidates, of_class)
+        if len(of_class) and len(others):
+            assert w[of_class].min() >= w[others].max()
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: type(rule).__name__)
@@ -90,18 +90,18 @@ def test_rules_choose_unlabelled_nodes_with_positive_weight(rule):
     labelled = np.arange(60) < 12
     S = rule.soften(F)
     assert_allclose(S.sum(axis=1), 1.0)
-    reading = rule.read(F)
-    assert_allclose(reading.w, certainty(S), atol=1e-12)
-    assert_array_equal(reading.label, S.argmax(axis=1))
-    nodes, weights = rule.choose(reading, labelled, seed=3)
+    readout = rule.read(F)
+    assert_allclose(readout.w, certainty(S), atol=1e-12)
+    assert_array_equal(readout.label, S.argmax(axis=1))
+    nodes, weights = rule.choose(readout, labelled, seed=3)
     assert not labelled[nodes].any()
     assert len(nodes) == len(weights) == len(np.unique(nodes))
     assert (weights >= 0).all()
-    again, _ = rule.choose(reading, labelled, seed=3)
+    again, _ = rule.choose(readout, labelled, seed=3)
     assert_array_equal(nodes, again)
 
 
-def test_everyone_weighted_balances_classes_and_caps_the_total():
+def test_class_balanced_weights_have_the_same_total_per_class_and_a_cap():
     rule, F = ClassBalanced(0.05, times_labelled=2.0), scores(n=500)
     labelled = np.arange(500) < 10
     S = rule.soften(F)
@@ -111,13 +111,13 @@ def test_everyone_weighted_balances_classes_and_caps_the_total():
     assert weights.sum() == pytest.approx(20.0)
 
 
-def test_min_confidence_keeps_the_unsure_out():
+def test_nodes_below_min_confidence_are_left_out():
     F = 3 * scores()
     for rule in (TopPerClass(50, 1.0, 0.2), ClassBalanced(0.15, 0.2), ConfidenceThreshold(0.2)):
-        reading = rule.read(F)
-        nodes, _ = rule.choose(reading, np.zeros(60, dtype=bool), seed=0)
+        readout = rule.read(F)
+        nodes, _ = rule.choose(readout, np.zeros(60, dtype=bool), seed=0)
         assert 0 < len(nodes) < 60
-        assert reading.w[nodes].min() >= 0.2
+        assert readout.w[nodes].min() >= 0.2
 
 
 def test_shares_sum_to_one_and_keep_the_order():

@@ -39,14 +39,14 @@ def test_smoothness_is_a_sum_over_edges(problem):
     A = problem.adjacency.toarray()
     d = A.sum(axis=1)
     G = problem.F / np.sqrt(np.where(d > 0, d, 1.0))[:, None]
-    apart = ((G[:, None, :] - G[None, :, :]) ** 2).sum(axis=2)
-    expected = (A * apart).sum() / 2 + (problem.F[d == 0] ** 2).sum()
+    distances = ((G[:, None, :] - G[None, :, :]) ** 2).sum(axis=2)
+    expected = (A * distances).sum() / 2 + (problem.F[d == 0] ** 2).sum()
     (graph,) = [view for view in problem.objective().views if view.name == "graph"]
     assert graph.distance(problem.F) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(("lambda1", "lambda2"), LAMBDAS)
-def test_one_pace_for_all_rows_is_the_papers_update(problem, lambda1, lambda2):
+def test_one_step_scale_for_all_rows_is_the_papers_update(problem, lambda1, lambda2):
     """Eqs. 4-5; unlabelled rows keep lambda2 F^k_U."""
     kept = np.where(problem.labelled[:, None], problem.Y, problem.F)
     expected = (problem.A_tilde.as_dense() @ problem.F + lambda1 * problem.P + lambda2 * kept) / (
