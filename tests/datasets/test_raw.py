@@ -215,4 +215,4 @@ def test_every_class_of_torch_geometric_that_is_named_exists():
 def test_the_command_says_what_is_there(tmp_path, capsys):
     write_flickr(tmp_path)
     get("flickr", tmp_path)
-    assert capsys.readouterr().out.startswith("Flickr is there: 9 nodes.")
+    assert capsys.readouterr().out.startswith("Flickr is on disk: 9 nodes.")

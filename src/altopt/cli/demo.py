@@ -1,10 +1,10 @@
-"""The demo: AltOpt beside the paper's form, LabelSpreading and an MLP, on data that needs no download."""
+"""The demo: AltOpt, the paper's algorithm, LabelSpreading and an MLP compared on built-in data."""
 
 import json
 import os
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ import numpy as np
 from altopt import AltOpt, __version__
 from altopt.arrays import Array
 from altopt.cli.report import demo_report
+from altopt.cli.result import Result
 from altopt.datasets import Dataset, communities, digits
 from altopt.datasets.splits import hide, per_class
 from altopt.graph.knn import neighbour_graph
@@ -25,39 +26,13 @@ SEEDS = (0, 1, 2, 3, 4)
 Fit = Callable[[Dataset, Array, int], tuple[Array, Any]]  # data, y partly hidden, seed -> labels, model
 
 
-@dataclass(frozen=True)
-class Result:
-    """One method on one data set, over all splits."""
-
-    dataset: str
-    method: str
-    how: str  # what the method was given
-    settings: dict[str, str]
-    splits: str
-    seeds: tuple[int, ...]  # one a split, of the split and of the fit on it
-    accuracies: tuple[float, ...]  # a split each
-    seconds: tuple[float, ...]
-
-    @property
-    def mean(self) -> float:
-        return float(np.mean(self.accuracies))
-
-    @property
-    def sd(self) -> float:
-        return float(np.std(self.accuracies))
-
-    @property
-    def mean_seconds(self) -> float:
-        return float(np.mean(self.seconds))
-
-
 def altopt(data: Dataset, y: Array, seed: int) -> tuple[Array, Any]:
     model = AltOpt(random_state=seed).fit(data.X, y, graph=data.graph)
     return model.transduction_, model
 
 
 def paper(data: Dataset, y: Array, seed: int) -> tuple[Array, Any]:
-    """The paper's form takes features as they come: it is given standardised ones, which did best here."""
+    """The paper's algorithm does not scale the features; standardised ones did best here."""
     graph = neighbour_graph(data.X) if data.graph is None else data.graph
     model = AltOpt.paper(random_state=seed).fit(standardised(data.X), y, graph=graph)
     return model.transduction_, model
@@ -105,7 +80,7 @@ METHODS: dict[str, tuple[Fit, str]] = {
 def run(
     out: str | Path, seeds: tuple[int, ...] = SEEDS, say: Callable[[str], None] = lambda line: None
 ) -> list[Result]:
-    """Fit every method on every split, write predictions, results and the report; `say` hears each step."""
+    """Fit every method on every split; write predictions, results and the report. `say` gets a line for each step."""
     results, models = [], {}
     with threads_for(0, with_torch=True):  # these fits are small, and their seconds become comparable
         for data in (digits(), communities()):
@@ -134,8 +109,8 @@ def measure(data: Dataset, method: str, fit: Fit, how: str, seeds: tuple[int, ..
     """One method on all splits of a data set, and the model of the first."""
     accuracies, seconds, models = [], [], []
     for seed in seeds:
-        shown = per_class(data.y, LABELS_PER_CLASS, n_validation=0, n_test=0, seed=seed).train
-        y = hide(data.y, shown)
+        labelled = per_class(data.y, LABELS_PER_CLASS, n_validation=0, n_test=0, seed=seed).train
+        y = hide(data.y, labelled)
         began = time.perf_counter()
         labels, model = fit(data, y, seed)
         seconds.append(time.perf_counter() - began)

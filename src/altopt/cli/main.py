@@ -81,7 +81,7 @@ add_commands_of_other_packages()
 @app.callback(invoke_without_command=True)
 def altopt(
     context: typer.Context,
-    version: Annotated[bool, typer.Option("--version", help="Print the version and end.")] = False,
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
 ) -> None:
     if version:
         from altopt import __version__

@@ -1,14 +1,17 @@
-"""What a running command says on the way: a bar on a terminal, plain lines elsewhere, nothing when quiet."""
+"""Progress of a running command: a bar on a terminal, plain lines elsewhere, nothing when quiet."""
 
 import sys
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import typer
 
+if TYPE_CHECKING:
+    from altopt.training.alternate import Round
+
 
 class Bar:
-    """A bar with the time that is left, on a terminal and unless quiet; else None of it."""
+    """A progress bar with the remaining time, on a terminal and unless quiet."""
 
     def __init__(self, quiet: bool) -> None:
         self.quiet = quiet
@@ -46,9 +49,9 @@ class Bar:
 
 
 class Rounds(Bar):
-    """Hears of each round of a fit; stands in for `on_round`."""
+    """Progress of the rounds of a fit; an `on_round` callback."""
 
-    def __call__(self, done: int, planned: int, record: Any) -> None:
+    def __call__(self, done: int, planned: int, record: "Round") -> None:
         line = (
             f"round {done} of {planned}: objective {record.objective:.6g}, "
             f"{record.changed:.2%} of the labels changed, {record.seconds:.1f} s"
@@ -57,11 +60,11 @@ class Rounds(Bar):
 
 
 class Works(Bar):
-    """Hears of each run of `altopt reproduce`."""
+    """Progress of the runs of `altopt reproduce`."""
 
     def __call__(self, done: int, planned: int, record: dict[str, Any], left: float) -> None:
-        found = f"{100 * record['test_accuracy']:.2f} %" if "test_accuracy" in record else "done"
-        outcome = f"failed: {record['failed']}" if "failed" in record else found
+        result = f"{100 * record['test_accuracy']:.2f} %" if "test_accuracy" in record else "done"
+        outcome = f"failed: {record['failed']}" if "failed" in record else result
         guess = f"{left / 60:.0f} min" if left >= 90 else f"{left:.0f} s"
         self.show(
             record["key"],

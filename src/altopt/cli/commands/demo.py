@@ -13,7 +13,11 @@ def demo(
     out: Annotated[Path, typer.Option(help="Folder for predictions and report.html.")] = Path("demo"),
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress output.")] = False,
 ) -> None:
-    """Compare AltOpt, the paper's algorithm, LabelSpreading and an MLP on two built-in data sets."""
+    """Compare methods on built-in data.
+
+    Fits AltOpt, the paper's algorithm, LabelSpreading and an MLP on two built-in data sets, prints their accuracy and
+    writes predictions and a report. Takes about a minute.
+    """
     from rich.console import Console
 
     from altopt.cli.demo import LABELS_PER_CLASS, SEEDS, run
@@ -32,7 +36,7 @@ def demo(
         results = run(out, say=lambda line: typer.echo(line, err=True))
     Console(highlight=False).print(table(results, LABELS_PER_CLASS, len(SEEDS)))
     for method, how in {result.method: result.how for result in results}.items():
-        typer.echo(f"{method} was given {how}.")
+        typer.echo(f"{method} uses {how}.")
     typer.echo(
         f"Wrote {out / 'report.html'}, {out / 'results.json'} and predictions.parquet in "
         f"{' and '.join(str(out / name) for name in dict.fromkeys(result.dataset for result in results))}."

@@ -1,24 +1,29 @@
-"""altopt explain: which labels and whose features gave a node its label, with amounts that sum to its score."""
+"""altopt explain: the labels and features behind a prediction, with amounts that sum to its score."""
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from altopt.cli.commands.predict import model_folder
 
+if TYPE_CHECKING:
+    from altopt.arrays import Array
+    from altopt.fitted.explanation import Contrast, Explanation
+
 
 def explain(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="Folder that fit wrote.")],
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="Folder written by altopt fit.")],
     nodes: Annotated[list[str], typer.Argument(metavar="NODE...", help="Ids of the nodes to explain.")],
-    against: Annotated[str | None, typer.Option(help="A class: why the prediction and not this one.")] = None,
-    top: Annotated[int, typer.Option(min=1, help="Entries of each list to show.")] = 10,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON line a node, no tables.")] = False,
+    against: Annotated[str | None, typer.Option(help="A class: why was it not predicted?")] = None,
+    top: Annotated[int, typer.Option(min=1, help="Number of labels and of features to list.")] = 10,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON line per node.")] = False,
 ) -> None:
-    """Show the ledger of a prediction: the evidence, its sum, and the path that carried most.
+    """Show the evidence behind predictions.
 
-    Exact for the encoder output that was used and for F before the softmax.
+    Lists the labels and features that a node's score comes from, with amounts that sum to it, and the strongest path.
+    Exact for the score before the softmax, given the encoder's output.
     """
     from altopt import AltOpt
 
@@ -36,7 +41,7 @@ def explain(
             typer.echo(("\n" if k else "") + "\n".join(in_words(explanation, contrast, top)))
 
 
-def read_id(text: str, ids: Any) -> Any:
+def read_id(text: str, ids: "Array") -> Any:
     """A node's id in the type of the graph's own."""
     if ids.dtype.kind not in "iu":
         return text
@@ -46,13 +51,13 @@ def read_id(text: str, ids: Any) -> Any:
         return text  # which no node is called: the refusal says so
 
 
-def read_class(text: str, classes: Any) -> Any:
+def read_class(text: str, classes: "Array") -> Any:
     """A class as it was written, in the classes' own type."""
     return next((name for name in classes.tolist() if str(name) == text), text)
 
 
-def in_words(explanation: Any, contrast: Any, top: int) -> list[str]:
-    """The ledger as lines of text."""
+def in_words(explanation: "Explanation", contrast: "Contrast | None", top: int) -> list[str]:
+    """The explanation as lines of text."""
     k, classes = explanation.code, [str(name) for name in explanation.classes.tolist()]
     ranked = sorted(range(len(classes)), key=lambda j: -explanation.evidence[j])[:4]
     runners = ", ".join(f"{classes[j]} {explanation.evidence[j]:.4f}" for j in ranked if j != k)
@@ -60,7 +65,7 @@ def in_words(explanation: Any, contrast: Any, top: int) -> list[str]:
         f"Node {explanation.node}: {classes[k]}, score {explanation.total:.4f} (next: {runners})",
         "",
     ]
-    rest = "the F its steps began with" if explanation.from_start else "further away, not listed"
+    rest = "the initial F of its solver" if explanation.from_start else "further away, not listed"
     parts = [
         ("labels", explanation.label_evidence[k]),
         ("features", explanation.feature_evidence[k]),
@@ -73,8 +78,8 @@ def in_words(explanation: Any, contrast: Any, top: int) -> list[str]:
     total = explanation.total if contrast is None else contrast.margin
     if contrast is not None:
         lines += ["", f"  Why {contrast.prediction} and not {contrast.other}: ahead by {contrast.margin:.4f}"]
-    lines += ["", *ledger("label of node", [(n, c, a) for n, c, a in shown.from_labels], total, top)]
-    lines += ["", *ledger("features of node", [(n, "", a) for n, a in shown.from_features], total, top)]
+    lines += ["", *largest("label of node", [(n, c, a) for n, c, a in shown.from_labels], total, top)]
+    lines += ["", *largest("features of node", [(n, "", a) for n, a in shown.from_features], total, top)]
     walk, amount = explanation.path
     if walk:
         carried = "" if amount is None else f" ({amount:.4f})"
@@ -83,19 +88,19 @@ def in_words(explanation: Any, contrast: Any, top: int) -> list[str]:
     return lines
 
 
-def ledger(title: str, entries: list[tuple[Any, Any, float]], total: float, top: int) -> list[str]:
+def largest(title: str, entries: list[tuple[Any, Any, float]], total: float, top: int) -> list[str]:
     """The largest entries and the rest in one line."""
     named = [entry for entry in entries if entry[0] is not None]
     if not named:
         return [f"  {title}: none"]
-    wide = max(len(str(node)) for node, *_ in named[:top])
-    wide = max(wide, len(title))
-    lines = [f"  {title:<{wide}}  {'':<12}{'amount':>9}   share"]
+    width = max(len(str(node)) for node, *_ in named[:top])
+    width = max(width, len(title))
+    lines = [f"  {title:<{width}}  {'':<12}{'amount':>9}   share"]
     for node, label, amount in named[:top]:
-        lines.append(f"  {node!s:<{wide}}  {label!s:<12}{amount:>9.4f}{share(amount, total)}")
+        lines.append(f"  {node!s:<{width}}  {label!s:<12}{amount:>9.4f}{share(amount, total)}")
     rest = sum(amount for *_, amount in named[top:])
     if len(named) > top:
-        lines.append(f"  {f'{len(named) - top:,} more':<{wide}}  {'':<12}{rest:>9.4f}{share(rest, total)}")
+        lines.append(f"  {f'{len(named) - top:,} more':<{width}}  {'':<12}{rest:>9.4f}{share(rest, total)}")
     return lines
 
 

@@ -2,12 +2,16 @@
 
 import shutil
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from altopt.cli import registry
 from altopt.cli.progress import Rounds
+
+if TYPE_CHECKING:
+    from altopt import AltOpt, Graph
+    from altopt.arrays import Array
 
 
 def fit(
@@ -26,7 +30,9 @@ def fit(
             "the k-nearest-neighbour graph of the features is built."
         ),
     ] = None,
-    directed: Annotated[bool, typer.Option("--directed", help="Keep the direction of the edges.")] = False,
+    directed: Annotated[
+        bool, typer.Option("--directed", help="Keep the direction of the edges, for the parts that use it.")
+    ] = False,
     paper: Annotated[
         Literal["mse", "ce", "H", "N"] | None,
         typer.Option(help="Run this variant of the paper's algorithm, exactly as published."),
@@ -53,7 +59,11 @@ def fit(
         Literal["parquet", "csv"], typer.Option(help="Format of the predictions file.")
     ] = "parquet",
 ) -> None:
-    """Predict a label for every node from features, edges and a few known labels."""
+    """Label every node from a few known labels.
+
+    Reads node features, edges and labels; writes the predictions with their probabilities, the model and an HTML
+    report. Tables are Parquet or CSV; node ids may be of any type and are kept.
+    """
     from altopt import AltOpt
     from altopt.cli.tables import read_problem
     from altopt.graph.tables import write_predictions
@@ -86,7 +96,7 @@ def fit(
         typer.echo(f"Wrote {', '.join(map(str, written))}.")
 
 
-def optional_outputs(model: Any, out: Path, quiet: bool) -> list[Path]:
+def optional_outputs(model: "AltOpt", out: Path, quiet: bool) -> list[Path]:
     """Write the stored model and the report; one whose package is missing is left out, with a line that says so."""
     from altopt.cli.report import model_report
     from altopt.errors import MissingExtra
@@ -126,7 +136,7 @@ def prepare_folder(out: Path) -> None:
         raise InputError(f"--out {out} cannot be written: {cause.strerror}. Name another folder.") from cause
 
 
-def read_classes(classes: str, y: Any) -> list[Any]:
+def read_classes(classes: str, y: "Array") -> list[Any]:
     """a,b,c as a list, in the type of the labels."""
     from altopt.errors import InputError
 
@@ -141,7 +151,7 @@ def read_classes(classes: str, y: Any) -> list[Any]:
         ) from cause
 
 
-def announcement(X: Any, y: Any, graph: Any, model: Any, dry_run: bool) -> str:
+def announcement(X: Any, y: "Array", graph: "Graph | None", model: "AltOpt", dry_run: bool) -> str:
     """The size of the problem and the memory the fit will need; itemised in a dry run."""
     from altopt.cli.memory import expected_memory
     from altopt.graph.validation import known_labels
@@ -151,8 +161,8 @@ def announcement(X: Any, y: Any, graph: Any, model: Any, dry_run: bool) -> str:
     n_edges = n * model.n_neighbors if graph is None else graph.n_edges
     edges = "edges to be built from X" if graph is None else f"{n_edges:,} edges"
     memory = expected_memory(X, n_edges, n_classes, model, graph is not None and graph.weighted)
-    said = (
+    summary = (
         f"{n:,} nodes, {edges}, {X.shape[1]:,} features, {len(known):,} labels of {n_classes:,} classes; "
         f"needs about {memory.peak / 1e9:.1f} GB of memory."
     )
-    return "\n".join([said, *memory.lines()]) if dry_run else said
+    return "\n".join([summary, *memory.lines()]) if dry_run else summary

@@ -1,22 +1,30 @@
-"""altopt predict: labels for nodes that a stored model has not seen."""
+"""altopt predict: labels of new nodes, from a stored model."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+if TYPE_CHECKING:
+    from altopt import AltOpt
+    from altopt.arrays import Array
+
 
 def predict(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="Folder that fit wrote.")],
-    features: Annotated[Path, typer.Option(help="Table of the new nodes, with the columns of the fit.")],
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="Folder written by altopt fit.")],
+    features: Annotated[
+        Path, typer.Option(help="Table of the new nodes, with the columns that the model was fitted on.")
+    ],
     out: Annotated[Path, typer.Option(help="File for the predictions, .parquet or .csv.")],
     edges: Annotated[
         Path | None,
-        typer.Option(help="Table with source and target: new nodes to known ones or to each other."),
+        typer.Option(
+            help="Table with columns source and target, between new and known nodes or among new ones."
+        ),
     ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Say nothing but errors.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print errors and warnings only.")] = False,
 ) -> None:
-    """Find labels for nodes that were not there at the fit."""
+    """Label new nodes with a stored model."""
     import warnings
 
     from altopt import AltOpt
@@ -36,9 +44,9 @@ def predict(
     with warnings.catch_warnings():  # the columns are in order, so their names are not needed
         warnings.filterwarnings("ignore", message="X does not have valid feature names")
         probabilities = fitted.predict_proba(X, edges=table, ids=ids)
-    found = fitted.classes_[probabilities.argmax(axis=1)]
+    labels = fitted.classes_[probabilities.argmax(axis=1)]
     out.parent.mkdir(parents=True, exist_ok=True)
-    tables.write_predictions(out, ids, found, certainty(probabilities), probabilities, fitted.classes_)
+    tables.write_predictions(out, ids, labels, certainty(probabilities), probabilities, fitted.classes_)
     if not quiet:
         typer.echo(f"Wrote {out}: labels for {len(ids):,} new nodes.")
 
@@ -49,7 +57,7 @@ def model_folder(path: Path) -> Path:
 
 
 def in_order(names: list[str], wanted: list[str], path: Path) -> list[int]:
-    """Where each of the fit's columns stands among the new ones."""
+    """The position of each column of the fit among the new ones."""
     from altopt.errors import InputError
 
     place = {name: column for column, name in enumerate(names)}
@@ -62,7 +70,7 @@ def in_order(names: list[str], wanted: list[str], path: Path) -> list[int]:
     return [place[name] for name in wanted]
 
 
-def read_new_edges(path: Path, text_ids: bool, ids: Any, fitted: Any, features: Path) -> Any:
+def read_new_edges(path: Path, text_ids: bool, ids: "Array", fitted: "AltOpt", features: Path) -> Any:
     """The edges as a table; each end must be a new or a known node."""
     import numpy as np
     import pyarrow as pa

@@ -13,7 +13,10 @@ def report(
     ],
     out: Annotated[Path | None, typer.Option(help="The page to write. Default: report.html in DIR.")] = None,
 ) -> None:
-    """Write one self-contained HTML page about a stored model, or about the runs of altopt reproduce."""
+    """Write an HTML report.
+
+    One self-contained page about a stored model, or about the runs of altopt reproduce.
+    """
     from altopt import AltOpt
     from altopt.cli.commands.predict import model_folder
     from altopt.cli.report import model_report

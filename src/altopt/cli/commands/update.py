@@ -2,35 +2,51 @@
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from altopt.cli.commands.predict import in_order, model_folder
 
+if TYPE_CHECKING:
+    from altopt.fitted.request import Change
+
 
 def update(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="Folder that fit wrote.")],
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="Folder written by altopt fit.")],
     labels: Annotated[
-        Path | None, typer.Option(help="Table with node and label; an empty label withdraws it.")
+        Path | None,
+        typer.Option(help="Table with columns node and label; an empty label withdraws a given one."),
     ] = None,
     edges: Annotated[
-        Path | None, typer.Option(help="Table with source, target and maybe weight; weight 0 removes.")
+        Path | None,
+        typer.Option(
+            help="Table with columns source, target and optionally weight; weight 0 removes an edge."
+        ),
     ] = None,
     features: Annotated[
-        Path | None, typer.Option(help="Table of new nodes, with node and the columns of the fit.")
+        Path | None,
+        typer.Option(help="Table of new nodes, with a column node and those that the model was fitted on."),
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="Folder for the updated model; else MODEL itself.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for the updated model. Default: MODEL is replaced.")
+    ] = None,
     predictions: Annotated[
-        Path | None, typer.Option(help="File for all nodes' labels now, .parquet or .csv.")
+        Path | None, typer.Option(help="File for the new labels of all nodes, .parquet or .csv.")
     ] = None,
     refresh: Annotated[
-        bool, typer.Option("--refresh", help="Renew what the encoder says where edges changed.")
+        bool,
+        typer.Option("--refresh", help="Also recompute the encoder's inputs and output where edges changed."),
     ] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would change; store nothing.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON line, no table.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show what would change; store nothing.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON line.")] = False,
 ) -> None:
-    """Take in new labels, edges and nodes at once, and say whose label moved."""
+    """Add labels, edges or nodes without a refit.
+
+    Prints the nodes whose label changed, and stores the updated model.
+    """
     import warnings
 
     from altopt import AltOpt
@@ -39,28 +55,28 @@ def update(
     from altopt.graph.ids import is_text
 
     if labels is None and edges is None and features is None:
-        raise InputError("nothing to take in: give --labels, --edges or --features.")
+        raise InputError("nothing to update: give --labels, --edges or --features.")
     if predictions is not None and predictions.suffix.lower() not in (".parquet", ".csv"):
         raise InputError(f"--predictions {predictions} ends in neither .parquet nor .csv. Use one of them.")
     folder = model_folder(model)
     fitted = AltOpt.load(folder)
     text = is_text(fitted.graph_.ids)
-    asked: dict[str, Any] = {}
+    request: dict[str, Any] = {}
     if labels is not None:
-        asked["labels"] = list(
+        request["labels"] = list(
             zip(*(column.tolist() for column in tables.read_labels(labels, text_ids=text)))
         )
     if edges is not None:
         columns = tables.read_edges(edges, text_ids=text)
-        asked["edges"] = list(zip(*(column.tolist() for column in columns.values())))
+        request["edges"] = list(zip(*(column.tolist() for column in columns.values())))
     if features is not None:
         ids, X, names = tables.read_features(features, text_ids=text)
         if features.suffix.lower() not in (".npy", ".npz") and hasattr(fitted, "feature_names_in_"):
             X = X[:, in_order(names, fitted.feature_names_in_.tolist(), features)]
-        asked |= {"nodes": ids, "features": X}
+        request |= {"nodes": ids, "features": X}
     with warnings.catch_warnings():  # the columns are in order, so their names are not needed
         warnings.filterwarnings("ignore", message="X does not have valid feature names")
-        change = fitted.update(**asked, refresh=refresh)
+        change = fitted.update(**request, refresh=refresh)
     if not dry_run:
         fitted.save(out or folder)
     if predictions is not None and not dry_run:
@@ -73,14 +89,14 @@ def update(
         typer.echo("\n".join(in_words(change, None if dry_run else out or folder)))
 
 
-def in_words(change: Any, stored: Path | None) -> list[str]:
+def in_words(change: "Change", stored: Path | None) -> list[str]:
     """What changed, as lines of text."""
     known = [move for move in change.moved if move[1] is not None]
     new = [move for move in change.moved if move[1] is None]
     lines = [f"  {node}: {before} -> {now}" for node, before, now in known[:50]]
     lines += [f"  and {len(known) - 50:,} more"] if len(known) > 50 else []
-    said = f"{len(known):,} node{'' if len(known) == 1 else 's'} changed label" + (":" if known else ".")
-    lines = [said, *lines]
+    summary = f"{len(known):,} node{'' if len(known) == 1 else 's'} changed label" + (":" if known else ".")
+    lines = [summary, *lines]
     if new:
         lines += [f"{len(new):,} new:", *(f"  {node}: {now}" for node, _, now in new[:50])]
         lines += [f"  and {len(new) - 50:,} more"] if len(new) > 50 else []
@@ -89,6 +105,6 @@ def in_words(change: Any, stored: Path | None) -> list[str]:
         if change.error_bound is None
         else f", F within {change.error_bound:.1e} sqrt(degree) of the solution"
     )
-    lines.append(f"{change.n_changed:,} rows of F moved, {change.n_touched:,} nodes looked at{bound}.")
+    lines.append(f"{change.n_changed:,} rows of F changed, {change.n_touched:,} nodes visited{bound}.")
     lines.append("Nothing was stored." if stored is None else f"Wrote {stored}.")
     return lines

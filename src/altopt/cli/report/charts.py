@@ -1,28 +1,31 @@
-"""The report's charts: plain figures for plotly, from counts that are small whatever the graph's size."""
+"""The report's charts, as plotly figures made of counts whose size does not depend on the graph's."""
 
 from typing import Any
 
 import numpy as np
 
+from altopt import AltOpt
+from altopt.arrays import Array
+
 Figure = dict[str, Any]
 
-GIVEN, FOUND = "#d9822b", "#3b7dd8"
+GIVEN, PREDICTED = "#d9822b", "#3b7dd8"
 PARTS = {"objective": "#7a7a85", "features": "#3b7dd8", "graph": "#2e9d6b", "labels": "#d9822b"}
-MOST_CLASSES = 30  # bars beyond this are summed in one
+MAX_BARS = 30  # further classes are summed in one bar
 GRID = "rgba(128,128,128,0.25)"
 
 
-def class_sizes(model: Any) -> Figure:
+def class_sizes(model: AltOpt) -> Figure:
     """Each class's share of the given labels and of the labels of all nodes."""
     given = counts(model.transduction_[model.labelled_], model.classes_)
-    found = counts(model.transduction_, model.classes_)
+    predicted = counts(model.transduction_, model.classes_)
     names = [str(name) for name in model.classes_.tolist()]
-    if len(names) > MOST_CLASSES:
-        order = np.argsort(-found, kind="stable")
-        top, rest = order[: MOST_CLASSES - 1], order[MOST_CLASSES - 1 :]
+    if len(names) > MAX_BARS:
+        order = np.argsort(-predicted, kind="stable")
+        top, rest = order[: MAX_BARS - 1], order[MAX_BARS - 1 :]
         names = [names[k] for k in top] + [f"{len(rest):,} other classes"]
-        given, found = (np.append(values[top], values[rest].sum()) for values in (given, found))
-    bars = [("given labels", given, GIVEN), ("all nodes", found, FOUND)]
+        given, predicted = (np.append(values[top], values[rest].sum()) for values in (given, predicted))
+    bars = [("given labels", given, GIVEN), ("all nodes", predicted, PREDICTED)]
     data = [
         {
             "type": "bar",
@@ -38,8 +41,8 @@ def class_sizes(model: Any) -> Figure:
     return figure(data, x={"title": {"text": "class"}, "type": "category"}, y=axis("share", tickformat=".0%"))
 
 
-def confidence(model: Any) -> Figure:
-    """How many of the nodes without a given label are how sure."""
+def confidence(model: AltOpt) -> Figure:
+    """Histogram of the confidence of the nodes without a given label."""
     edges = np.linspace(0.0, 1.0, 21)
     heights, _ = np.histogram(model.confidence_[~model.labelled_], edges)
     bar = {
@@ -48,12 +51,12 @@ def confidence(model: Any) -> Figure:
         "y": heights.tolist(),
         "width": 0.048,
         "hovertemplate": "confidence %{x:.3f} ± 0.025: %{y:,} nodes<extra></extra>",
-        "marker": {"color": FOUND},
+        "marker": {"color": PREDICTED},
     }
     return figure([bar], x=axis("confidence", range=[0, 1]), y=axis("nodes"))
 
 
-def objective(model: Any) -> Figure:
+def objective(model: AltOpt) -> Figure:
     """The objective and its three parts after each round's update of F."""
     rounds = [entry["round"] for entry in model.trace_]
     data = [
@@ -72,7 +75,7 @@ def objective(model: Any) -> Figure:
     return figure(data, x=axis("round", **whole), y=axis("value", rangemode="tozero"))
 
 
-def counts(labels: Any, classes: Any) -> Any:
+def counts(labels: Array, classes: Array) -> Array:
     """How often each class occurs."""
     return np.bincount(np.searchsorted(classes, labels), minlength=len(classes))
 

@@ -1,28 +1,27 @@
-"""The report page: what was fitted, how it went and where it is least sure."""
+"""The report page: facts about a fit, its charts and its least confident nodes."""
 
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from altopt import AltOpt
 from altopt.cli.report import charts
+from altopt.cli.result import Result
 from altopt.errors import require_extra
-
-if TYPE_CHECKING:
-    from altopt.cli.demo import Result
 
 HERE = Path(__file__).parent
 N_LEAST_SURE = 15
 
 
-def model_report(model: Any, path: str | Path) -> None:
+def model_report(model: AltOpt, path: str | Path) -> None:
     """Write the report on one fitted model."""
-    write(Path(path), title="What AltOpt found", lead=None, results=[], sections=[section(model, None)])
+    write(Path(path), title="AltOpt report", lead=None, results=[], sections=[section(model, None)])
 
 
-def demo_report(results: "Sequence[Result]", models: Mapping[str, Any], path: str | Path) -> None:
+def demo_report(results: Sequence[Result], models: Mapping[str, AltOpt], path: str | Path) -> None:
     """Write the demo's comparison and a section for the model fitted on each data set."""
     lead = (
         "Accuracy on the nodes whose label was hidden, as mean ± standard deviation over the same seeded "
@@ -32,7 +31,7 @@ def demo_report(results: "Sequence[Result]", models: Mapping[str, Any], path: st
     write(Path(path), title="AltOpt demo", lead=lead, results=list(results), sections=sections)
 
 
-def section(model: Any, name: str | None) -> dict[str, Any]:
+def section(model: AltOpt, name: str | None) -> dict[str, Any]:
     """Everything the page says about one model."""
     graph = model.graph_
     n, n_labelled = graph.n_nodes, int(model.labelled_.sum())
@@ -52,7 +51,7 @@ def section(model: Any, name: str | None) -> dict[str, Any]:
         ),
         (
             "Confidence",
-            "Of the nodes without a given label: 0 says nothing, 1 is certain.",
+            "Confidence of the nodes without a given label: 0 is a uniform distribution, 1 is certainty.",
             charts.confidence(model),
         ),
         (
@@ -72,20 +71,20 @@ def section(model: Any, name: str | None) -> dict[str, Any]:
     }
 
 
-def settings_of(model: Any) -> list[tuple[str, str]]:
+def settings_of(model: AltOpt) -> list[tuple[str, str]]:
     """Each setting by name; one that was left open with what the fit took."""
     taken = {"restart": model.restart_} | {
         key: getattr(model.plan_, key)
         for key in ("feature_weight", "label_weight", "encoder", "inputs", "graph_view")
     }
-    found = []
+    rows = []
     for key, value in sorted(model.get_params(deep=False).items()):
         open_ = value is None and key in taken
-        found.append((key, f"{shown(taken[key])} (left open)" if open_ else shown(value)))
-    return found
+        rows.append((key, f"{shown(taken[key])} (left open)" if open_ else shown(value)))
+    return rows
 
 
-def least_sure(model: Any) -> list[tuple[str, ...]]:
+def least_sure(model: AltOpt) -> list[tuple[str, ...]]:
     """Of the unlabelled nodes, those nothing reaches first, then by confidence: id, label, runner-up, ..."""
     nodes = np.flatnonzero(~model.labelled_)
     nodes = nodes[np.lexsort((model.confidence_[nodes], model.reached_[nodes]))[:N_LEAST_SURE]]
