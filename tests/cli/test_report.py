@@ -101,7 +101,7 @@ def test_names_cannot_become_markup(elements, page):
 
 
 def test_many_classes_are_summed_up():
-    from altopt.cli.report.charts import MOST_CLASSES, class_sizes
+    from altopt.cli.report.charts import MAX_BARS, class_sizes
 
     y = np.repeat(np.arange(100), 3)
     ring = np.arange(300)
@@ -110,7 +110,7 @@ def test_many_classes_are_summed_up():
         np.eye(300), shown, graph=np.stack([ring, np.roll(ring, 1)])
     )
     given, found = class_sizes(model)["data"]
-    assert len(given["x"]) == MOST_CLASSES
+    assert len(given["x"]) == MAX_BARS
     assert given["x"][-1] == "71 other classes"
     assert (sum(given["customdata"]), sum(found["customdata"])) == (200, 300)
 
