@@ -1,6 +1,7 @@
 """The laws every view, solver and encoder meets: one line in a table, and all of them apply."""
 
 import inspect
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -275,11 +276,15 @@ def test_an_estimator_without_edges_needs_its_encoder():
 
 
 def test_estimator_works_with_every_solver(solver):
-    X, y, truth, A = two_communities()
-    model = AltOpt(solver=solver, random_state=0).fit(X, y, graph=A)
-    exact = AltOpt(solver=Direct(), random_state=0).fit(X, y, graph=A)
-    assert np.mean(model.transduction_ == truth) > 0.85
-    assert np.mean(model.transduction_ == exact.transduction_) > 0.98
+    scores = scores_with(solver)
+    assert_allclose(scores, scores_with(Direct()), atol=1e-5)
+    if not solver.converges:  # the comparison tells a solver from one that stops too soon
+        assert np.abs(scores_with(replace(solver, n_steps=1)) - scores).max() > 1e-2
+
+
+def scores_with(solver):
+    X, y, _, A = two_communities()
+    return AltOpt(solver=solver, n_rounds=2, random_state=0).fit(X, y, graph=A).scores_
 
 
 def test_renumbering_nodes_renumbers_the_answer():
