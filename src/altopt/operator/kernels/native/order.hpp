@@ -8,7 +8,7 @@
 // How often each of a few numbers came up, in a table small enough for the innermost cache.
 class Tally {
   public:
-    static constexpr std::int64_t MOST = 512; // different numbers it may hold
+    static constexpr std::int64_t CAPACITY = 512; // different numbers it may hold
 
     void add(std::int32_t number) {
         std::uint32_t slot = std::uint32_t(number) * 2654435769u >> 22;
@@ -73,7 +73,7 @@ class Clusters {
                         best = c;
                     }
                 };
-                if (own <= Tally::MOST) {
+                if (own <= Tally::CAPACITY) {
                     look(g, [&](std::int32_t c) { few.add(c); });
                     few.empty(weigh);
                 } else {

@@ -10,14 +10,14 @@ namespace {
 
 constexpr int ROWS = 4;
 #if defined(__AVX512F__)
-constexpr int LANES = 16, MOST = 4; // numbers in a register, and classes whose sums fit into the registers
+constexpr int LANES = 16, MAX_CLASSES = 4; // numbers in a register, and classes whose sums fit into the registers
 #elif defined(__AVX__)
-constexpr int LANES = 8, MOST = 2;
+constexpr int LANES = 8, MAX_CLASSES = 2;
 #else
-constexpr int LANES = 4, MOST = 2;
+constexpr int LANES = 4, MAX_CLASSES = 2;
 #endif
-constexpr std::int64_t STRIPS = 8;   // at most: sums are added up strip by strip, whoever computed them
-constexpr std::int64_t SHORT = 1024; // rows whose gradients are summed in single precision
+constexpr std::int64_t MAX_STRIPS = 8;         // sums are added up strip by strip, in the same order for any threads
+constexpr std::int64_t FLOAT_SUM_ROWS = 1024; // rows whose gradients are summed in single precision
 
 using Lanes = float __attribute__((vector_size(4 * LANES)));
 
@@ -90,8 +90,8 @@ inline void backward(const float *const *x, const float *gradients, std::int64_t
 // as many classes at a time as there are registers for
 template <class Work> inline void by_classes(std::int64_t c, const Work &work) {
     std::int64_t k = 0;
-    for (; k + MOST <= c; k += MOST)
-        work(std::integral_constant<int, MOST>{}, k);
+    for (; k + MAX_CLASSES <= c; k += MAX_CLASSES)
+        work(std::integral_constant<int, MAX_CLASSES>{}, k);
     for (; k + 2 <= c; k += 2)
         work(std::integral_constant<int, 2>{}, k);
     for (; k < c; ++k)
@@ -108,8 +108,8 @@ void work(const Regression &m, std::int64_t from, std::int64_t to, Strip &out) {
     out.W.assign(c * d, 0.0);
     out.b.assign(c, 0.0);
     std::vector<float> near(c * d, 0.0f), logits(ROWS * c), none(c, 0.0f);
-    for (std::int64_t start = from; start < to; start += SHORT) {
-        const std::int64_t end = std::min(to, start + SHORT);
+    for (std::int64_t start = from; start < to; start += FLOAT_SUM_ROWS) {
+        const std::int64_t end = std::min(to, start + FLOAT_SUM_ROWS);
         for (std::int64_t i = start; i < end; i += ROWS) {
             const float *x[ROWS];
             for (int r = 0; r < ROWS; ++r) { // past the end the last row comes again, with targets and gradient zero
@@ -138,7 +138,7 @@ void work(const Regression &m, std::int64_t from, std::int64_t to, Strip &out) {
 }
 
 double run(const Regression &m, int n_threads) {
-    const std::int64_t n_strips = std::min(STRIPS, m.n_rows / 256 + 1);
+    const std::int64_t n_strips = std::min(MAX_STRIPS, m.n_rows / 256 + 1);
     std::vector<Strip> strips(n_strips);
 #pragma omp parallel for schedule(dynamic) num_threads(n_threads) if (n_threads > 1)
     for (std::int64_t k = 0; k < n_strips; ++k)
