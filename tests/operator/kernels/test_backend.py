@@ -146,7 +146,7 @@ def test_one_and_two_threads_give_the_same_bits_and_the_same_norm(dtype, monkeyp
 
 
 @pytest.mark.parametrize("switch", ["native", "scipy", "torch", "torch:cpu"])
-def test_the_switch_picks_the_stage_and_records_say_which(switch, monkeypatch):
+def test_the_switch_picks_the_backend_and_records_name_it(switch, monkeypatch):
     monkeypatch.setenv("ALTOPT_KERNELS", switch)
     A_tilde = NormalizedAdjacency(random_graph(np.random.default_rng(3), 20, 0.2, False))
     description = A_tilde.backend(3, "float32").description

@@ -80,7 +80,7 @@ def test_a_label_that_is_no_class_is_refused():
     width=st.integers(1, 120),
     dtype=st.sampled_from([np.float32, np.float64]),
 )
-def test_cross_entropy_and_its_slope_in_one_pass(seed, n, width, dtype):
+def test_cross_entropy_and_its_gradient_in_one_pass(seed, n, width, dtype):
     rng = np.random.default_rng(seed)
     x, targets = (5 * rng.normal(size=(n, width))).astype(dtype), rng.random((n, width)).astype(dtype)
     value, gradient = reference.cross_entropy(x.astype(float), targets.astype(float))
@@ -137,7 +137,7 @@ def test_softmax_regression_by_either_way_is_the_plain_one(kind):
         assert_allclose(ours, right, rtol=1e-4, atol=1e-4)
 
 
-def test_the_slope_of_the_cross_entropy_is_its_derivative():
+def test_the_gradient_of_the_cross_entropy_is_its_derivative():
     rng = np.random.default_rng(0)
     x, targets, step = rng.normal(size=(4, 3)), rng.random((4, 3)), rng.normal(size=(4, 3))
     ahead, behind = (reference.cross_entropy(x + h * step, targets)[0] for h in (1e-6, -1e-6))
