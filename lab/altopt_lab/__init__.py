@@ -1,1 +1,1 @@
-"""Peers, benchmarks and the paper's experiments: a distribution of its own, beside altopt."""
+"""Baselines, benchmarks and the experiments of the ALT-OPT paper: a distribution of its own beside altopt."""

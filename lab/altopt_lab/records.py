@@ -1,4 +1,4 @@
-"""Runs on record: one JSON line each, appended whole, shared by as many processes as write to them."""
+"""Files of records, one JSON line each, which several processes may append to."""
 
 import json
 import os
@@ -50,9 +50,26 @@ def append_record(path: Path, record: Record) -> None:
 
 
 class Records:
-    """A file of records open for work: what is there, adding to it, and claiming what nobody else is doing.
+    """A file of records, open for appending, with claims on work that is being done.
 
-    A claim is a lock on one byte of FILE.lock: the system gives it back however the process ends.
+    A claim is a lock on one byte of .FILE.lock, which the system releases however the process ends.
+
+    Parameters
+    ----------
+    path : Path
+
+    Attributes
+    ----------
+    lines : list of dict
+        The records read so far.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder, Records(Path(folder) / "runs.jsonl") as records:
+    ...     records.add({"key": "a"})
+    ...     records.refresh()
+    [{'key': 'a'}]
     """
 
     def __init__(self, path: Path) -> None:

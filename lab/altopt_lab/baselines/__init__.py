@@ -1,4 +1,4 @@
-"""Peers to compare with, all on one contract: those of the paper's tables, and PTA and PPRGo."""
+"""Baselines on one contract: the methods of the paper's tables, PTA and PPRGo."""
 
 from altopt_lab.baselines.appnp import APPNP
 from altopt_lab.baselines.baseline import Baseline, SearchSpace
@@ -44,7 +44,7 @@ __all__ = [
 BASELINES: dict[str, type[Baseline]] = {
     kind.method: kind for kind in (LP, MLP, GCN, GAT, APPNP, SGC, SIGN, CorrectAndSmooth, PTA, PPRGo)
 }
-# the paper's table of graphs whose neighbours differ
+# the paper's table of heterophilous graphs
 HETEROPHILY: dict[str, type[Baseline]] = {
     kind.method: kind for kind in (GeomGCN, H2GCN, MixHop, GCNII, GPRGNN, LINKX)
 }

@@ -1,4 +1,4 @@
-"""What a GATConv computes, over the rows of a sparse pattern instead of message by message: the same numbers."""
+"""The attention of PyTorch Geometric's GATConv, computed by rows of a sparse matrix instead of by messages."""
 
 import warnings
 from typing import Any, NamedTuple
@@ -15,7 +15,14 @@ SLOPE = 0.2  # of the leaky ReLU below zero, GATConv's own
 
 
 class AttentionPattern:
-    """Who attends to whom: node i to the columns of row i. Symmetric, and no row is empty: everyone sees itself."""
+    """The sparsity pattern of the attention: node i attends to the columns of row i.
+
+    It is symmetric and has self-loops, so that no row is empty.
+
+    Parameters
+    ----------
+    adjacency : sparse array of shape (n_nodes, n_nodes)
+    """
 
     def __init__(self, adjacency: Any) -> None:
         n = adjacency.shape[0]

@@ -1,4 +1,4 @@
-"""What a baseline must do: fit on a few labels, say how likely each class is, and carry what it learned elsewhere."""
+"""The contract of a baseline: fit on a few labels, class distributions, and inductive use on another graph."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -19,33 +19,56 @@ ZERO_TO_ONE = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)  # the paper: "betwe
 
 
 class GraphData(NamedTuple):
-    """Nodes to label: their features, the graph they lie in, and what is known of their labels."""
+    """Nodes to classify.
 
-    X: Any  # dense or CSR, one row per node
+    Parameters
+    ----------
+    X : array or sparse array of shape (n_nodes, n_features)
+    graph : Graph
+    codes : array of shape (n_nodes,)
+        Class numbers, -1 where the label is unknown.
+    """
+
+    X: Any
     graph: Graph
-    codes: Array  # class numbers, -1 where unknown
+    codes: Array
 
 
 class ValidationSet(NamedTuple):
-    """Validation nodes and their class numbers; -1 for a class that no training node has."""
+    """Validation nodes, which choose the epoch.
+
+    Parameters
+    ----------
+    nodes : array of int
+    codes : array of int
+        Their class numbers; -1 for a class that no training node has.
+    data : GraphData or None
+        The graph they are in, where it is not the training graph.
+    """
 
     nodes: Array
     codes: Array
-    data: GraphData | None  # where they lie, if not where the training is
+    data: GraphData | None
 
 
 @dataclass(kw_only=True, eq=False)
 class Baseline(ABC):
-    """A peer under its settings, which are its constructor's keywords.
+    """A method that classifies the nodes of a graph; its settings are the keywords of its constructor.
 
-    `fit` leaves `classes_`, `label_distributions_` (n x c, rows sum to one) and `transduction_`; a method that
-    trains leaves `n_epochs_`, `best_epoch_`, `epoch_seconds_` and `validation_accuracies_` too (`training.py`).
-    Validation labels choose the epoch, where there are epochs, and touch nothing else.
+    Validation labels choose the epoch, where there are epochs, and nothing else.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+    label_distributions_ : array of shape (n_nodes, n_classes)
+        Rows sum to one.
+    transduction_ : array of shape (n_nodes,)
+        The most likely class of each node.
     """
 
     method: ClassVar[str]  # its name in the paper
-    inductive: ClassVar[bool] = True  # whether what it learned can be applied to another graph
-    why_transductive: ClassVar[str] = ""  # else why not
+    inductive: ClassVar[bool] = True  # whether a fitted model can be applied to another graph
+    why_transductive: ClassVar[str] = ""  # the reason where it is not
     needs_labels: ClassVar[bool] = False  # whether `apply` needs the labels known there
 
     def fit(
@@ -59,10 +82,21 @@ class Baseline(ABC):
         seed: int = 0,
         on_epoch: EpochCallback | None = None,
     ) -> Self:
-        """`y` holds -1 where unknown; `on_epoch` is shown every epoch's labels and ends the training by saying True.
+        """Fit to the labelled nodes of a graph.
 
-        Validation nodes are nodes of this graph, or of the one with the features in `validation_in=(X, graph)`: in
-        the inductive protocol the whole graph, of which training sees a part.
+        Parameters
+        ----------
+        X : array or sparse array of shape (n_nodes, n_features)
+        y : array of shape (n_nodes,)
+            Labels, -1 where unknown.
+        graph : Graph, or anything that Graph reads
+        validation : (nodes, labels) or None
+        validation_in : (X, graph) or None
+            The graph of the validation nodes, where it is not this one: in the inductive protocol the whole graph,
+            of which training sees a part.
+        seed : int
+        on_epoch : callable or None
+            Called with the labels after every epoch; training ends when it returns True.
         """
         X, graph = read_graph_data(X, graph)
         self.classes_, codes = read_y(y, X.shape[0])
@@ -72,9 +106,10 @@ class Baseline(ABC):
         return self
 
     def apply(self, X: Any, graph: Any, y: Any = None) -> Array:
-        """The distributions in another graph (say, the whole one after training on a part), nothing retrained.
+        """Class distributions of the nodes of another graph, say the whole one after training on a part.
 
-        `y` are the labels known there. LP and C&S propagate them and need them; the others do not look.
+        Nothing is trained again. `y` are the labels known in that graph: LP and C&S need them, the others ignore
+        them.
         """
         X, graph = read_graph_data(X, graph)
         codes = np.full(X.shape[0], UNKNOWN) if y is None else self._codes(y)
@@ -86,7 +121,7 @@ class Baseline(ABC):
         if not self.inductive and X.shape[0] != len(self.transduction_):
             raise InputError(
                 f"{self.method} was trained on {len(self.transduction_):,} nodes and cannot be applied to "
-                f"{X.shape[0]:,}: {self.why_transductive}. Take a method that carries over, such as GCN."
+                f"{X.shape[0]:,}: {self.why_transductive}. Take an inductive method, such as GCN."
             )
         return self._score(GraphData(X, graph, codes))
 
@@ -94,23 +129,23 @@ class Baseline(ABC):
     def _learn(
         self, data: GraphData, validation: ValidationSet | None, seed: int, on_epoch: EpochCallback | None
     ) -> Array:
-        """Train, where there is something to train; the distributions of all nodes."""
+        """Train, where there is something to train, and return the distributions of all nodes."""
 
     @abstractmethod
     def _score(self, data: GraphData) -> Array:
-        """The distributions of all nodes under what was learned."""
+        """The distributions of all nodes of a graph by the fitted model."""
 
     @classmethod
     @abstractmethod
     def search_space(cls, *, inductive: bool = False) -> SearchSpace:
-        """The choices for each setting that is tuned; the paper's appendix, where it says."""
+        """The choices for each setting that is tuned, from the paper's appendix where it names them."""
 
     @property
     def n_classes(self) -> int:
         return len(self.classes_)
 
     def settings(self) -> dict[str, Any]:
-        """What the constructor was given."""
+        """The settings as keywords of the constructor."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def _codes(self, y: Any) -> Array:
@@ -133,8 +168,8 @@ class Baseline(ABC):
         if lie_in is not None:
             if not self.inductive:
                 raise InputError(
-                    f"validation_in names another graph, but {self.method} has to stay where it was trained: "
-                    f"{self.why_transductive}. Take a method that carries over, such as GCN."
+                    f"validation_in names another graph, but {self.method} is transductive: "
+                    f"{self.why_transductive}. Take an inductive method, such as GCN."
                 )
             X, graph = read_graph_data(*lie_in)
             data = GraphData(X, graph, np.full(X.shape[0], UNKNOWN))

@@ -19,6 +19,26 @@ class CorrectAndSmooth(MLP):
     """PyTorch Geometric's CorrectAndSmooth on an MLP.
 
     Only labels that `fit` was given in y are propagated. Validation labels choose the MLP's epoch and nothing else.
+
+    Parameters
+    ----------
+    n_steps : int
+        Of each propagation.
+    correct_alpha, smooth_alpha : float
+        Weight of the neighbours when errors, and when corrected scores, are propagated.
+    autoscale : bool
+        Scale the corrections by the size of the errors.
+    **settings
+        Those of `Network`.
+
+    Examples
+    --------
+    >>> from altopt.datasets import communities
+    >>> from altopt.datasets.splits import hide
+    >>> data = communities(n_nodes=200, n_classes=2, seed=0)
+    >>> model = CorrectAndSmooth(n_epochs=30).fit(data.X, hide(data.y, range(20)), data.graph)
+    >>> bool((model.transduction_ == data.y).mean() > 0.9)
+    True
     """
 
     method: ClassVar[str] = "C&S"

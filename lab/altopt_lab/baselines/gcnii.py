@@ -16,7 +16,24 @@ from altopt_lab.baselines.training import Network
 @dataclass(kw_only=True, eq=False)
 class GCNII(Network):
     """H <- relu(((1 - restart) A_tilde H + restart H0) ((1 - b) I + b W)), b = log(theta / layer + 1), `depth` times,
-    between two linear maps."""
+    between two linear maps.
+
+    Parameters
+    ----------
+    depth : int
+    restart, theta : float
+    **settings
+        Those of `Network`.
+
+    Examples
+    --------
+    >>> from altopt.datasets import communities
+    >>> from altopt.datasets.splits import hide
+    >>> data = communities(n_nodes=200, n_classes=2, seed=0)
+    >>> model = GCNII(n_epochs=30, depth=4).fit(data.X, hide(data.y, range(20)), data.graph)
+    >>> bool((model.transduction_ == data.y).mean() > 0.9)
+    True
+    """
 
     method: ClassVar[str] = "GCNII"
     depth: int = 8

@@ -1,4 +1,4 @@
-"""PyTorch Geometric's layers, with their products done by ours: the mathematics is theirs and does not change."""
+"""Layers of PyTorch Geometric that propagate with our kernels: the same mathematics, faster products."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from altopt_lab.baselines.products import Features
 
 
 def layers() -> Any:
-    """torch_geometric.nn, loaded when it is wanted."""
+    """torch_geometric.nn, imported on first use."""
     try:
         import torch_geometric.nn
     except ImportError as missing:
@@ -21,7 +21,7 @@ def layers() -> Any:
 
 
 def with_our_product(layer: Any) -> Any:
-    """The layer, propagating with whatever `@` of the graph it is given does; normalise before."""
+    """The layer, propagating by `graph @ x`; the graph must be normalised before."""
 
     def propagate(edge_index: Any, x: torch.Tensor, edge_weight: Any = None) -> torch.Tensor:
         product: torch.Tensor = edge_index @ x

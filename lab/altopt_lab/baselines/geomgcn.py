@@ -32,7 +32,22 @@ MAX_NODES = 20_000  # a table of distances between all of them is held
 class GeomGCN(Network):
     """Nodes lie in the plane by Isomap of their distances in the graph. A node's neighbours in the graph, and as many
     on average that are nearest in the plane, fall into four quarters each around it; every layer has weights for
-    each of these eight parts, set side by side (their widths add up to `hidden`) and averaged in the last layer."""
+    each of these eight parts, set side by side (their widths add up to `hidden`) and averaged in the last layer.
+
+    Parameters
+    ----------
+    **settings
+        Those of `Network`.
+
+    Examples
+    --------
+    >>> from altopt.datasets import communities
+    >>> from altopt.datasets.splits import hide
+    >>> data = communities(n_nodes=200, n_classes=2, seed=0)
+    >>> model = GeomGCN(n_epochs=30).fit(data.X, hide(data.y, range(20)), data.graph)
+    >>> bool((model.transduction_ == data.y).mean() > 0.85)
+    True
+    """
 
     method: ClassVar[str] = "Geom-GCN"
     inductive: ClassVar[bool] = False

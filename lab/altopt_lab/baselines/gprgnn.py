@@ -15,7 +15,26 @@ from altopt_lab.baselines.training import Network
 @dataclass(kw_only=True, eq=False)
 class GPRGNN(Network):
     """Z = sum_k g_k A_tilde^k MLP(X), k = 0..n_steps; g starts at the weights of personalised PageRank,
-    restart (1 - restart)^k, and may become negative. `late_dropout` is that of the MLP's output."""
+    restart (1 - restart)^k, and may become negative. `late_dropout` is that of the MLP's output.
+
+    Parameters
+    ----------
+    n_steps : int
+    restart : float
+        Of the weights that training starts at.
+    late_dropout : float
+    **settings
+        Those of `Network`.
+
+    Examples
+    --------
+    >>> from altopt.datasets import communities
+    >>> from altopt.datasets.splits import hide
+    >>> data = communities(n_nodes=200, n_classes=2, seed=0)
+    >>> model = GPRGNN(n_epochs=30).fit(data.X, hide(data.y, range(20)), data.graph)
+    >>> bool((model.transduction_ == data.y).mean() > 0.9)
+    True
+    """
 
     method: ClassVar[str] = "GPR-GNN"
     n_steps: int = 10

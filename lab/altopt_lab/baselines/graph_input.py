@@ -1,4 +1,4 @@
-"""A whole graph as a network that scores all nodes at once sees it."""
+"""The input of networks that compute the scores of all nodes at once: features and a matrix of the graph."""
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -11,7 +11,17 @@ from altopt_lab.baselines.products import Features, Propagation
 
 
 class Batch(NamedTuple):
-    """All nodes' features, the graph, and the nodes whose scores are wanted (None: all)."""
+    """Features, the graph, and the nodes to score.
+
+    Parameters
+    ----------
+    X : Features
+        Of all nodes.
+    A : Propagation or another matrix
+        Whatever the network propagates with.
+    nodes : tensor or None
+        None: all nodes.
+    """
 
     X: Features
     A: Any
@@ -23,6 +33,8 @@ class Batch(NamedTuple):
 
 @dataclass(frozen=True)
 class WholeGraph:
+    """A graph of which every batch holds all nodes."""
+
     X: Features
     A: Any
 

@@ -21,6 +21,21 @@ class LINKX(Network):
 
     It has weights for every node of the graph it was trained in, and cannot be applied to another one. Rows are those
     of the given direction, "out" (whom a node points to), "in", or "both"; on an undirected graph all the same.
+
+    Parameters
+    ----------
+    direction : "out", "in" or "both"
+    **settings
+        Those of `Network`.
+
+    Examples
+    --------
+    >>> from altopt.datasets import communities
+    >>> from altopt.datasets.splits import hide
+    >>> data = communities(n_nodes=200, n_classes=2, seed=0)
+    >>> model = LINKX(n_epochs=30).fit(data.X, hide(data.y, range(20)), data.graph)
+    >>> bool((model.transduction_ == data.y).mean() > 0.75)
+    True
     """
 
     method: ClassVar[str] = "LINKX"

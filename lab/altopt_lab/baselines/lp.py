@@ -1,4 +1,4 @@
-"""LP (Zhou et al., 2003): labels spread along the edges, features unseen; PyTorch Geometric's LabelPropagation."""
+"""LP (Zhou et al., 2003): label propagation, without features; PyTorch Geometric's LabelPropagation."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -25,6 +25,23 @@ class LP(Baseline):
 
     `hold` gives labelled nodes their label back after every step. A node that no label reaches gets the uniform
     distribution. Nothing is trained and nothing is random.
+
+    Parameters
+    ----------
+    alpha : float
+        Weight of the neighbours against the given labels.
+    n_steps : int
+    hold : bool
+        Labelled nodes get their label back after every step.
+
+    Examples
+    --------
+    Two labels at the ends of a path of four nodes:
+
+    >>> import numpy as np
+    >>> model = LP().fit(np.zeros((4, 1)), [0, -1, -1, 1], np.array([[0, 1, 2], [1, 2, 3]]))
+    >>> model.transduction_
+    array([0, 0, 1, 1])
     """
 
     method: ClassVar[str] = "LP"

@@ -13,7 +13,22 @@ from altopt_lab.baselines.training import Network
 
 @dataclass(kw_only=True, eq=False)
 class MLP(Network):
-    """softmax(W2 relu(W1 x)) for each node by itself, or as many layers as asked for."""
+    """softmax(W2 relu(W1 x)) for each node by itself, or as many layers as asked for.
+
+    Parameters
+    ----------
+    **settings
+        Those of `Network`.
+
+    Examples
+    --------
+    >>> from altopt.datasets import communities
+    >>> from altopt.datasets.splits import hide
+    >>> data = communities(n_nodes=200, n_classes=2, seed=0)
+    >>> model = MLP(n_epochs=30).fit(data.X, hide(data.y, range(20)), data.graph)
+    >>> bool((model.transduction_ == data.y).mean() > 0.9)
+    True
+    """
 
     method: ClassVar[str] = "MLP"
 

@@ -1,4 +1,4 @@
-"""A perceptron that scores nodes from their features alone, and the parts it shares with networks on graphs."""
+"""Torch modules that the baselines share: the perceptron, ReLU with dropout, and batches of rows of X."""
 
 from itertools import pairwise
 from typing import Any, NamedTuple

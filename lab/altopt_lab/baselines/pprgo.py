@@ -26,6 +26,26 @@ class PPRGo(Network):
 
     pi is approximated: walks that carry less than `tolerance` are dropped. Answers come, as in the paper, from a few
     steps of power iteration with all nodes' scores, which needs no pi.
+
+    Parameters
+    ----------
+    restart : float
+    n_nearest : int
+        Entries of pi that are kept in a row.
+    tolerance : float
+    n_steps : int
+        Of the power iteration at inference.
+    **settings
+        Those of `Network`.
+
+    Examples
+    --------
+    >>> from altopt.datasets import communities
+    >>> from altopt.datasets.splits import hide
+    >>> data = communities(n_nodes=200, n_classes=2, seed=0)
+    >>> model = PPRGo(n_epochs=30).fit(data.X, hide(data.y, range(20)), data.graph)
+    >>> bool((model.transduction_ == data.y).mean() > 0.9)
+    True
     """
 
     method: ClassVar[str] = "PPRGo"

@@ -1,4 +1,4 @@
-"""The two products that networks on a graph are made of, X W and A_tilde H, by our kernels and with their gradients."""
+"""The two products of graph networks, X W and A_tilde H, by our kernels, with gradients."""
 
 from typing import Any
 

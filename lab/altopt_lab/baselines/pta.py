@@ -1,4 +1,4 @@
-"""PTA (Dong et al., 2021): labels are propagated once, then a perceptron learns them, the surer the more it agrees."""
+"""PTA (Dong et al., 2021): a perceptron trained on propagated labels, weighted by its own agreement."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -22,6 +22,24 @@ class PTA(Network):
 
     P^g weighs and is not learned through: early all soft labels count alike, later those the perceptron agrees
     with. The answer is P propagated like the labels.
+
+    Parameters
+    ----------
+    n_steps : int
+    restart : float
+    pace : float
+        Epochs after which agreement counts by P^log 2.
+    **settings
+        Those of `Network`.
+
+    Examples
+    --------
+    >>> from altopt.datasets import communities
+    >>> from altopt.datasets.splits import hide
+    >>> data = communities(n_nodes=200, n_classes=2, seed=0)
+    >>> model = PTA(n_epochs=30).fit(data.X, hide(data.y, range(20)), data.graph)
+    >>> bool((model.transduction_ == data.y).mean() > 0.9)
+    True
     """
 
     method: ClassVar[str] = "PTA"

@@ -46,7 +46,23 @@ class Hops(NamedTuple):
 
 @dataclass(kw_only=True, eq=False)
 class SGC(Network):
-    """softmax(A_tilde^K X W), A_tilde with self-loops. It has no hidden layer: `hidden` and `n_layers` say nothing."""
+    """softmax(A_tilde^K X W), A_tilde with self-loops. It has no hidden layer: `hidden` and `n_layers` say nothing.
+
+    Parameters
+    ----------
+    n_steps : int
+    **settings
+        Those of `Network`.
+
+    Examples
+    --------
+    >>> from altopt.datasets import communities
+    >>> from altopt.datasets.splits import hide
+    >>> data = communities(n_nodes=200, n_classes=2, seed=0)
+    >>> model = SGC(n_epochs=60).fit(data.X, hide(data.y, range(20)), data.graph)
+    >>> bool((model.transduction_ == data.y).mean() > 0.9)
+    True
+    """
 
     method: ClassVar[str] = "SGC"
     dropout: float = 0.0

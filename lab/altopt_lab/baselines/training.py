@@ -1,4 +1,4 @@
-"""The training all networks share: Adam on the labelled nodes, the epoch kept that does best on validation nodes."""
+"""The training of all networks: Adam on the labelled nodes, early stopping on validation nodes."""
 
 import time
 from abc import abstractmethod
@@ -17,7 +17,7 @@ from altopt.operator.kernels.dropout import Masks
 from altopt.threads import threads_for
 from altopt_lab.baselines.baseline import Baseline, EpochCallback, GraphData, SearchSpace, ValidationSet
 
-# the paper's appendix; whether words are divided by their number in a row is ours: some graphs need 0/1
+# the paper's appendix; scale_rows is our addition: some graphs need words as 0/1
 COMMON_SPACE: SearchSpace = {
     "learning_rate": (0.01, 0.05),
     "dropout": (0.0, 0.5, 0.8),
@@ -27,14 +27,14 @@ COMMON_SPACE: SearchSpace = {
 
 
 class GraphInput(Protocol):
-    """A graph as a network sees it, prepared once."""
+    """A graph prepared once for a network, from which batches are taken."""
 
     def batch(self, nodes: Array | None) -> Any:
-        """What the network takes to score these nodes; None: all of them."""
+        """The input that scores these nodes; None: all of them."""
 
 
 class Score(NamedTuple):
-    """How well an epoch does on validation nodes; where accuracies are equal the lower loss is better."""
+    """Validation accuracy of an epoch; ties are broken by the lower loss."""
 
     accuracy: float
     minus_loss: float
@@ -42,10 +42,31 @@ class Score(NamedTuple):
 
 @dataclass(kw_only=True, eq=False)
 class Network(Baseline):
-    """A baseline that is a torch network: settings of the shared training, and two things to say for itself.
+    """A baseline that is a torch network; a subclass gives `prepare` and `network`.
 
-    The last epoch is kept; with validation nodes their best, and the training ends when for `patience` epochs
-    neither their accuracy nor their loss was better than ever before (None: never before `n_epochs`).
+    Without validation nodes the last epoch is kept. With them the best one is, and training stops early.
+
+    Parameters
+    ----------
+    hidden, n_layers : int
+        Width of the hidden layers, and the number of layers.
+    dropout, learning_rate, weight_decay : float
+    n_epochs : int
+        Epochs at most.
+    patience : int or None
+        Training ends when neither accuracy nor loss of the validation nodes has improved for so many epochs.
+    scale_rows : bool
+        Divide each row of X by its sum.
+    root : bool
+        Take the square roots of the features.
+
+    Attributes
+    ----------
+    n_epochs_, best_epoch_ : int
+    epoch_seconds_ : array of shape (n_epochs_,)
+    validation_accuracies_ : array of shape (n_epochs_,)
+        Empty without validation nodes.
+    network_ : torch.nn.Module
     """
 
     hidden: int = 64
@@ -56,11 +77,11 @@ class Network(Baseline):
     n_epochs: int = 500
     patience: int | None = 100
     scale_rows: bool = True
-    root: bool = False  # whether the roots of features are read in their place
+    root: bool = False
 
     @abstractmethod
     def prepare(self, data: GraphData) -> GraphInput:
-        """Whatever is worked out once for a graph."""
+        """What is computed once for a graph."""
 
     @abstractmethod
     def network(self, n_features: int, n_classes: int, masks: Masks) -> torch.nn.Module:
@@ -82,7 +103,7 @@ class Network(Baseline):
             return distributions(self.network_, graph_input.batch(None))
 
     def _read(self, data: GraphData) -> GraphData:
-        """The place as the network sees it."""
+        """The data with the features that the network reads."""
         return data._replace(X=signed_sqrt(data.X)) if self.root else data
 
     def _score(self, data: GraphData) -> Array:
@@ -139,12 +160,12 @@ class Network(Baseline):
             network.load_state_dict(best_weights)
 
     def training_targets(self, data: GraphData) -> tuple[Array, torch.Tensor]:
-        """The nodes that are learned from, and what is to be learned: of the labelled ones their class."""
+        """The training nodes and their targets; here the labelled nodes and their classes."""
         nodes = np.flatnonzero(data.codes != UNKNOWN)
         return nodes, torch.from_numpy(data.codes[nodes])
 
     def loss(self, logits: torch.Tensor, targets: torch.Tensor, epoch: int) -> torch.Tensor:
-        """What an epoch lowers on the nodes of the lesson."""
+        """The loss of an epoch on the training nodes."""
         return cross_entropy(logits, targets)
 
 

@@ -1,1 +1,1 @@
-"""Altopt beside its peers: time and memory, side by side in one run, as tables, JSON and a page."""
+"""Benchmarks: time and memory of altopt and of other libraries in the same run."""

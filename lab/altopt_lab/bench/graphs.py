@@ -1,4 +1,4 @@
-"""The graphs that everything is measured on: three sizes, generated from a seed once and kept on disk."""
+"""The graphs of the benchmarks: three sizes, generated once from a seed and kept on disk."""
 
 import os
 import shutil
@@ -26,7 +26,29 @@ SIGNAL = 0.35
 
 @dataclass(frozen=True)
 class Size:
-    """How large a generated graph is, and what is done on it: each after a well-known graph of that name."""
+    """The size of a generated graph, after a well-known graph of that name.
+
+    Parameters
+    ----------
+    name : str
+    n_nodes, n_edges, n_classes, n_features : int
+    features : "dense" or "words"
+    hidden : tuple of int
+        Hidden layers of the encoder.
+    gnn_hidden : tuple of int
+        Hidden layers of graph networks; at products size there is no memory for more.
+    train_share : float
+        Share of labelled nodes in the graph it is named after.
+    per_class : int or None
+        Labels of each class; None: a tenth of all nodes.
+    growth_base : int
+        Nodes at 1x of the benchmark of growth.
+
+    Examples
+    --------
+    >>> SIZES["cora"].facts()
+    '2,708 nodes, 5,278 edges, 7 classes, 1,433 features, seed 0, labels: 20 of each class'
+    """
 
     name: str
     n_nodes: int
@@ -34,11 +56,11 @@ class Size:
     n_classes: int
     n_features: int
     features: Literal["dense", "words"]
-    hidden: tuple[int, ...]  # of the encoder
-    gnn_hidden: tuple[int, ...]  # of graph networks; products has no room for more
-    train_share: float  # labelled nodes in the graph it is named after
-    per_class: int | None  # labels of each class; None: a tenth of all nodes
-    growth_base: int  # nodes at 1x
+    hidden: tuple[int, ...]
+    gnn_hidden: tuple[int, ...]
+    train_share: float
+    per_class: int | None
+    growth_base: int
 
     def labelled(self) -> str:
         return "10 % of the nodes" if self.per_class is None else f"{self.per_class} of each class"
@@ -77,7 +99,18 @@ def find(name: str) -> Size:
 
 @dataclass(frozen=True)
 class Case:
-    """The arrays of one size."""
+    """The arrays of one size.
+
+    Parameters
+    ----------
+    size : Size
+    indptr, indices : array
+        The adjacency in CSR form.
+    X : array or sparse array of shape (n_nodes, n_features)
+    y : array of shape (n_nodes,)
+    labelled : array of int or None
+        The labelled nodes; None: as many as the size says.
+    """
 
     size: Size
     indptr: Array
@@ -92,7 +125,7 @@ class Case:
 
     @property
     def numbers(self) -> int:
-        """By which a fit decides how many threads it uses."""
+        """Numbers in the encoder's input, by which a fit decides how many threads it uses."""
         return self.size.n_nodes * min(self.size.n_features, 256)
 
     @cached_property
@@ -126,7 +159,7 @@ class Case:
 
 
 def cache_folder() -> Path:
-    """Where generated graphs are kept: ALTOPT_CACHE, or the platform's folder for such things."""
+    """The folder of generated graphs: ALTOPT_CACHE, or the platform's cache folder."""
     given = os.environ.get("ALTOPT_CACHE")
     if given:
         return Path(given)

@@ -1,4 +1,4 @@
-"""Default fits at 1x, 2x, 4x and 8x the nodes and edges: time and memory a node should stay what they are."""
+"""Default fits at 1x, 2x, 4x and 8x the nodes and edges: time and memory per node should stay constant."""
 
 from typing import Any
 

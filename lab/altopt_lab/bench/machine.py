@@ -1,4 +1,4 @@
-"""What the measurements were made on, and how fast it can move and multiply numbers at most."""
+"""The machine of the measurements: processor, versions, memory bandwidth and peak arithmetic."""
 
 import os
 import platform

@@ -1,4 +1,4 @@
-"""Which peers are installed; those that are not are named, and nothing fails."""
+"""Optional libraries that benchmarks compare with; a missing one is named and nothing fails."""
 
 import os
 import sys

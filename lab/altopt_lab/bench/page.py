@@ -1,4 +1,4 @@
-"""docs/performance.md from recorded benchmarks: `python -m altopt_lab.bench.page RECORDS PAGE`.
+"""Writes docs/performance.md from recorded benchmarks: `python -m altopt_lab.bench.page RECORDS PAGE`.
 
 Of each benchmark at each size the last record counts.
 """

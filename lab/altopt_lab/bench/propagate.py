@@ -1,4 +1,4 @@
-"""One propagation step  F' = scale A_tilde F + diagonal F + rest;  peers do the product alone, which favours them."""
+"""Time of one propagation step  F' = scale A_tilde F + diagonal F + rest;  other libraries do the product alone."""
 
 from collections.abc import Callable
 from functools import partial

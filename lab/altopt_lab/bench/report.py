@@ -19,20 +19,35 @@ class ResultTable:
 
 @dataclass
 class Report:
-    """One benchmark at one size."""
+    """One benchmark at one size.
+
+    Parameters
+    ----------
+    bench, size : str
+    facts : str
+        The size in words, with its seed.
+    repeats : int
+    tables : list of ResultTable
+    measures : dict
+        The figures that targets are judged by, and limits of the machine.
+    notes : list of str
+    not_installed : list of str
+        Optional libraries that are missing.
+    machine : dict
+    made : str
+        When, in UTC.
+    """
 
     bench: str
     size: str
-    facts: str  # the size in words, with its seed
+    facts: str
     repeats: int
     tables: list[ResultTable] = field(default_factory=list)
-    measures: dict[str, float] = field(
-        default_factory=dict
-    )  # what targets are judged by; limits of the machine
+    measures: dict[str, float] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     not_installed: list[str] = field(default_factory=list)
     machine: dict[str, Any] = field(default_factory=dict)
-    made: str = ""  # when, in UTC
+    made: str = ""
 
     def measure(self, **figures: float | None) -> None:
         """Keep those that could be measured."""

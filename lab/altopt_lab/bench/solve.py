@@ -1,4 +1,4 @@
-"""F to a relative error of 1e-3: the paper's step in torch and scipy, the solvers, whole tasks of others beside."""
+"""Time to solve for F to a relative error of 1e-3: our solvers, the paper's step, and other libraries."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -66,7 +66,14 @@ def appnp_epoch(size: str, form: networks.Form, n_steps: int) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class RecordingEncoder(Encoder):
-    """An encoder that writes down what it is given to learn, and does nothing else differently."""
+    """An encoder that saves what it is given to train on, and otherwise is the encoder inside.
+
+    Parameters
+    ----------
+    inside : MLPEncoder
+    folder : str
+        Where the arrays of each call of train are saved.
+    """
 
     inside: MLPEncoder
     folder: str

@@ -1,4 +1,4 @@
-"""The stopwatch: contestants take turns, so that whatever else the machine does hits all of them alike."""
+"""Timing in turns, so that other load on the machine affects all contestants alike."""
 
 import math
 import time
@@ -18,25 +18,58 @@ Log = Callable[[str], None]
 
 
 class Unavailable(InputError):
-    """What a contestant needs is not there; the reason is shown in its row."""
+    """Something that a contestant needs is missing; the reason is shown in its row."""
 
 
 @dataclass(frozen=True)
 class Contestant:
-    """Someone who does the job; `prepare` builds what it needs and returns the job itself."""
+    """One way to do a job.
+
+    Parameters
+    ----------
+    who : str
+        Its name in the table.
+    prepare : callable
+        Builds what the job needs and returns the job, a callable that is timed.
+    kind : "ours", "peer" or "roof"
+        "roof": a limit of the machine.
+    needs_gb : float
+        Memory it needs; above MEMORY_LIMIT it is skipped.
+    share : float
+        Share of the whole job that a call does; times are divided by it.
+    note : str
+    facts : dict
+        Further cells of its row.
+
+    Examples
+    --------
+    >>> [timing] = race([Contestant("sum", lambda: lambda: sum(range(10)))], repeats=3, cap=1.0)
+    >>> timing.who, len(timing.walls)
+    ('sum', 3)
+    """
 
     who: str
     prepare: Callable[[], Callable[[], object]]
-    kind: Literal["ours", "peer", "roof"] = "peer"  # roof: what the machine can do at most
+    kind: Literal["ours", "peer", "roof"] = "peer"
     needs_gb: float = 0.0
-    share: float = 1.0  # of the whole job that a call does; times are divided by it
+    share: float = 1.0
     note: str = ""
-    facts: dict[str, Any] = field(default_factory=dict)  # further cells of its row
+    facts: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass
 class Timing:
-    """What was measured of one contestant: seconds a job; none where it did not run, and why."""
+    """Measurements of one contestant.
+
+    Parameters
+    ----------
+    who, kind : str
+    walls, cpus : list of float
+        Wall and CPU seconds of each repeat; empty where it did not run.
+    note : str
+        Why it did not run, or a remark.
+    facts : dict
+    """
 
     who: str
     kind: str

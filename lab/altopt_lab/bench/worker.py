@@ -1,4 +1,4 @@
-"""Work in a process of its own, so that its peak memory is its own; `python -m altopt_lab.bench.worker` does one."""
+"""Runs a task in a process of its own, so that its peak memory can be measured."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""altopt bench: time and memory beside other libraries, by turns in one run."""
+"""altopt bench: time and memory beside other libraries, taken in turns in one run."""
 
 import json
 import sys

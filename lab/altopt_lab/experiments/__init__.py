@@ -1,1 +1,1 @@
-"""Recorded runs: what was fitted, on which split, with which seed, and how it did."""
+"""The experiments of the paper: methods, tuning, runs, their records, and the tables made of them."""

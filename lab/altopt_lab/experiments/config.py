@@ -1,4 +1,4 @@
-"""ALT-OPT from flat settings, such as a search chooses and a file holds, and the space they are chosen from."""
+"""ALT-OPT from flat settings, their search space, and encoder inputs that runs share."""
 
 from dataclasses import asdict, dataclass, replace
 from time import perf_counter
@@ -41,9 +41,33 @@ ONLY_LINEAR, ONLY_MLP = ("C", "sharpness"), ("loss", "dropout", "weight_decay", 
 
 @dataclass(frozen=True)
 class AltOptConfig:
-    """All that a run of ALT-OPT is told. `n_steps` is the paper's K; None solves F to a tolerance instead.
+    """Flat settings of ALT-OPT, as a search chooses them and a file stores them.
 
-    `total_epochs` are spread over the rounds, as in the paper; an epoch of the linear encoder is one L-BFGS iteration.
+    Parameters
+    ----------
+    variant : "mse", "ce", "H" or "N"
+        The views, by the paper's names.
+    feature_weight, label_weight : float
+        lambda1 and lambda2.
+    n_steps : int or None
+        The paper's K; None solves F to a tolerance.
+    inputs : "reduced", "plain" or "hops"
+    row_exponent, n_components, root
+        Settings of the inputs.
+    encoder : "linear" or "mlp"
+    C, sharpness
+        Settings of the linear encoder.
+    loss, hidden, dropout, weight_decay, learning_rate, n_members
+        Settings of the MLP.
+    total_epochs : int
+        Spread over the rounds; an epoch of the linear encoder is one iteration of L-BFGS.
+    restart, temperature, n_rounds, n_pseudo, n_warmup
+        As in AltOpt.
+
+    Examples
+    --------
+    >>> AltOptConfig.from_settings({"n_rounds": 10}).model(seed=0).n_epochs
+    20
     """
 
     variant: Literal["mse", "ce", "H", "N"] = "mse"
@@ -92,7 +116,7 @@ class AltOptConfig:
             n_epochs=n_epochs,
             n_pseudo=self.n_pseudo,
             encoder=self._encoder(),
-            inputs=inputs if shared is None else shared.of(inputs),
+            inputs=inputs if shared is None else shared.cached(inputs),
             solver=None if self.n_steps is None else GradientSteps(n_steps=self.n_steps),
             feature_view=feature_view,
             graph_view=graph_view,
@@ -149,22 +173,27 @@ INITIAL_SETTINGS: tuple[dict[str, Any], ...] = (
 
 
 class InputCache:
-    """Encoder inputs worked out once for all runs on a data set: they depend on no label and no split.
+    """Encoder inputs that are computed once for all runs on a data set: they depend on no label and no split.
 
-    `seconds` adds up what the inputs of the models made since the last `reset` took to make, whoever made them.
+    Attributes
+    ----------
+    made : dict
+        Prepared inputs by their settings, with the seconds they took.
+    seconds : float
+        The seconds that the inputs handed out since it was last set to zero took, cached or not.
     """
 
     def __init__(self) -> None:
         self.made: dict[tuple[Any, ...], tuple[Prepared, float]] = {}
         self.seconds = 0.0
 
-    def of(self, inputs: Inputs) -> "CachedInputs":
+    def cached(self, inputs: Inputs) -> "CachedInputs":
         return CachedInputs(inputs, self)
 
 
 @dataclass(frozen=True)
 class CachedInputs(Inputs):
-    """Inputs that are looked up before they are made; the seed of the range finder is always 0."""
+    """Inputs that are taken from the cache where it has them; the seed of the range finder is always 0."""
 
     inputs: Inputs
     shared: InputCache

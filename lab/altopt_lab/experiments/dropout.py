@@ -1,4 +1,4 @@
-"""Does the fused dropout learn as well as torch's? AltOpt.paper() with either, on the same splits and seeds.
+"""Test accuracy with the fused dropout and with torch's, on the same splits and seeds.
 
     python -m altopt_lab.experiments.dropout --dataset cora --splits 10 --out results/dropout.jsonl
 

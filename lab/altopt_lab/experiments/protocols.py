@@ -1,4 +1,4 @@
-"""What the paper's tables are made of: a data set with so many labels, split by a seed."""
+"""The protocols of the paper: data sets, label rates, and splits by a seed."""
 
 from dataclasses import dataclass
 
@@ -21,7 +21,19 @@ GIVEN_TUNING_SPLITS = (0, 1, 2, 3)  # of given splits there are no others: their
 
 @dataclass(frozen=True, order=True)
 class Cell:
-    """A data set and a label rate: labels per class, a share of each class, or how else it is split."""
+    """A cell of a table: a data set and a label rate.
+
+    Parameters
+    ----------
+    dataset : str
+    rate : str
+        Labels per class ("20"), a share of each class ("30%"), "given" or "inductive".
+
+    Examples
+    --------
+    >>> str(Cell("Cora", "20"))
+    'Cora 20'
+    """
 
     dataset: str
     rate: str
@@ -30,8 +42,8 @@ class Cell:
         return f"{self.dataset} {self.rate}"
 
     @property
-    def judged_by_class(self) -> bool:
-        """Whether as many nodes of each class are validated on, while test nodes come as they are."""
+    def stratified_validation(self) -> bool:
+        """Whether validation nodes are stratified by class while test nodes are not."""
         return self.dataset in CO_OCCURRENCE and self.rate.isdigit()
 
 

@@ -1,4 +1,4 @@
-"""A fixed recipe to measure against: one setting for every graph, P averaged over the rounds, read from F."""
+"""The fixed recipe that AltOpt() is compared with: one setting for every graph, P averaged over the rounds."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -1,4 +1,4 @@
-"""Two promises of the default, measured: wrong labels are found, and a graph of random edges does no harm.
+"""Robustness of AltOpt(): wrong labels that it finds, and the harm that random edges do.
 
 python -m altopt_lab.experiments.robustness [--data DIR] [--splits 10]
 """

@@ -1,4 +1,4 @@
-"""Which nodes to label next: AltOpt.suggest beside random, uncertain, VOpt and SigmaOpt choices, the same fits for all.
+"""Active learning: AltOpt.suggest beside random choice, uncertainty, VOpt and SigmaOpt, with the same fits for all.
 
     python -m altopt_lab.experiments.suggest --out results/suggest.jsonl --page docs/suggest.md
 

@@ -1,4 +1,4 @@
-"""Times and peak memory as work for the runner: each in a process of its own, on a generated graph or a real one."""
+"""Work that measures time and peak memory, on generated graphs and on real ones."""
 
 import time
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What is timed in a process of its own: a few epochs of each method on a generated graph, after a warm-up."""
+"""Timing tasks for a process of their own: a few epochs of each method on a generated graph."""
 
 import time
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Tuned settings: one file per method in `settings/`, with what chose them."""
+"""The files of tuned settings, one for each method."""
 
 import json
 import os

@@ -1,8 +1,8 @@
-"""Settings chosen with optuna on validation accuracy alone, trial after trial on record, so that it can go on.
+"""Tuning with optuna on validation accuracy; trials are recorded, so that a search can be resumed.
 
-A trial is fitted on one tuning split after another and given up when it is behind; the best few are then fitted on
-further splits, for the best of many by two splits is mostly lucky. No test label is looked at, and the tuning splits
-are none of those that are reported.
+A trial is fitted on one tuning split after another and pruned when it is behind. The best few are then fitted on more
+splits, because the best of many trials on two splits is mostly luck. No test label is used, and no tuning split is ever
+reported.
 """
 
 import time
@@ -30,14 +30,26 @@ LONGEST_FIT = 8.0  # CPU seconds: slower settings of ALT-OPT are not chosen, for
 
 @dataclass(frozen=True)
 class Effort:
-    """How much is tried."""
+    """The extent of a search.
+
+    Parameters
+    ----------
+    n_trials, n_splits : int
+        Trials, and tuning splits of each.
+    n_finalists, n_final_splits : int
+        Trials that are fitted on more splits, and those splits, the first ones included.
+    seconds : float
+        No trial starts after this time.
+    longest_fit : float
+        Settings under which a fit takes more seconds are not chosen.
+    """
 
     n_trials: int = 24
     n_splits: int = 2
     n_finalists: int = 3
-    n_final_splits: int = 4  # in all, the first ones included
-    seconds: float = 1e9  # no new trial after this long
-    longest_fit: float = 1e9  # seconds; settings under which a fit takes longer are not chosen
+    n_final_splits: int = 4
+    seconds: float = 1e9
+    longest_fit: float = 1e9
 
 
 def usual_effort(method: Method, cell: Cell) -> Effort:
@@ -117,7 +129,7 @@ class Trials:
         self.method, self.cell, self.name, self.context, self.records = method, cell, name, context, records
         self.by_settings: dict[str, Scores] = {}
         for line in records.lines:
-            alike = line.get("by_class_size", False) == cell.judged_by_class
+            alike = line.get("by_class_size", False) == cell.stratified_validation
             if (line["method"], line["name"]) == (method.name, name) and alike:
                 self._keep(line["settings"], line["split_seed"], line["validation_accuracy"], line["seconds"])
 
@@ -149,7 +161,7 @@ class Trials:
         began = time.process_time()
         try:
             fitted = fit(self.context, split, settings, seed)
-            judge = by_class_size if self.cell.judged_by_class else accuracy
+            judge = by_class_size if self.cell.stratified_validation else accuracy
             validation_accuracy = round(judge(fitted.labels, np.asarray(data.y), split.validation), 6)
         except (ArithmeticError, RuntimeError, ValueError) as error:
             if isinstance(error, InputError):
@@ -165,7 +177,7 @@ class Trials:
             "settings": settings,
             "validation_accuracy": validation_accuracy,
             "seconds": round(seconds, 3),
-        } | ({"by_class_size": True} if self.cell.judged_by_class else {})
+        } | ({"by_class_size": True} if self.cell.stratified_validation else {})
         self.records.add(line | {"made": made_on()["made"]})
         self._keep(settings, seed, validation_accuracy, seconds)
         return validation_accuracy

@@ -1,4 +1,4 @@
-"""The contract of a piece of work that the runner puts on record, and what every record says of its making."""
+"""The contract of recorded work, and the provenance of every record."""
 
 import time
 from abc import ABC, abstractmethod

@@ -72,16 +72,16 @@ def test_means_are_over_runs_and_say_how_many():
         record("ALT-OPT", CORA, split, 0.8 + 0.01 * split, seed) for split in range(3) for seed in range(2)
     ]
     index = RecordIndex(lines)
-    assert index.words("ALT-OPT", CORA) == "81.00 ± 0.82 (3 x 2)"
-    assert index.words("APPNP", CORA) == "not run"
+    assert index.text("ALT-OPT", CORA) == "81.00 ± 0.82 (3 x 2)"
+    assert index.text("APPNP", CORA) == "not run"
     broken = {key: value for key, value in record("GCN", CORA, 0, 0.0).items() if key != "test_accuracy"}
-    assert "no room" in RecordIndex([broken | {"failed": "no room"}]).words("GCN", CORA)
+    assert "no room" in RecordIndex([broken | {"failed": "no room"}]).text("GCN", CORA)
 
 
 def test_runs_under_former_settings_are_left_out_of_the_mean():
     old = [record("ALT-OPT", CORA, split, 0.1, settings={"C": 1.0}) for split in range(3)]
     new = [record("ALT-OPT", CORA, split, 0.8, settings={"C": 2.0}) for split in range(2)]
-    assert RecordIndex(old + new).words("ALT-OPT", CORA) == "80.00 ± 0.00 (2 x 1)"
+    assert RecordIndex(old + new).text("ALT-OPT", CORA) == "80.00 ± 0.00 (2 x 1)"
 
 
 def test_methods_are_judged_on_the_splits_they_share():

@@ -70,9 +70,10 @@ def test_validation_nodes_count_by_the_size_of_their_class():
         far = abs(accuracy(labels, y, nodes) - truth)
         assert abs(tuning.by_class_size(labels, y, nodes) - truth) < 0.8 * far
     assert tuning.by_class_size(np.zeros_like(y), y, nodes) == pytest.approx(1 / 3), "one name for everything"
-    assert Cell("Physics", "20").judged_by_class
+    assert Cell("Physics", "20").stratified_validation
     assert not any(
-        Cell(*names).judged_by_class for names in (("Cora", "20"), ("CS", "inductive"), ("Photo", "30%"))
+        Cell(*names).stratified_validation
+        for names in (("Cora", "20"), ("CS", "inductive"), ("Photo", "30%"))
     )
 
 

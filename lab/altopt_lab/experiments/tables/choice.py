@@ -1,4 +1,4 @@
-"""What choosing from training labels costs: AltOpt() beside each of its plans taken always."""
+"""The cost of choosing a plan by training labels: AltOpt() beside each of its plans fixed."""
 
 from altopt_lab.experiments.altopt_methods import PLANS
 from altopt_lab.experiments.protocols import GIVEN, N_SPLITS, Cell
@@ -39,7 +39,7 @@ def show(index: RecordIndex) -> list[Shown]:
             lost.append(known[best] - ours)
             verdict = [best, f"{lost[-1]:+.2f}"]
         fixed = (NOT_RUN if mean is None else f"{mean:.2f}" for mean in means.values())
-        rows.append((str(cell), index.words(OURS, cell), *fixed, *verdict))
+        rows.append((str(cell), index.text(OURS, cell), *fixed, *verdict))
     notes: tuple[str, ...] = (
         "Each plan taken always, no labels held back; the best is named by test accuracy, which nobody who chooses "
         "could know. `ties` and `ties and surroundings` read rows of the adjacency through a kernel and use no graph "

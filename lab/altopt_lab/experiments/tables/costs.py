@@ -1,4 +1,4 @@
-"""The paper's tables of time and memory, from a few timed epochs each; what is extrapolated says so."""
+"""The paper's tables of time and memory, extrapolated from a few timed epochs."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The paper's smaller accuracy tables: inductive, heterophilous, and the form with the softmax inside."""
+"""The paper's smaller accuracy tables: inductive, heterophilous, and ALT-OPT-N."""
 
 from altopt_lab.baselines import HETEROPHILY as SYSTEMS
 from altopt_lab.experiments import published
@@ -40,7 +40,7 @@ def show_inductive(index: RecordIndex) -> list[Shown]:
     rows = [
         (
             method,
-            *(index.words(method, cell) for cell in INDUCTIVE_CELLS),
+            *(index.text(method, cell) for cell in INDUCTIVE_CELLS),
             *(f"{NOT_RUN}; paper {published.in_words(paper[name][method])}" for name in paper),
         )
         for method in INDUCTIVE_METHODS
@@ -70,7 +70,7 @@ def show_heterophily(index: RecordIndex) -> list[Shown]:
     paper = published.published("heterophily")
     rows = []
     for method in dict.fromkeys((*HETEROPHILOUS_METHODS, *paper["chameleon"])):
-        ours = [index.words(method, Cell(name, GIVEN)) for name in HETEROPHILOUS]
+        ours = [index.text(method, Cell(name, GIVEN)) for name in HETEROPHILOUS]
         theirs = [published.in_words(paper[name].get(method)) for name in ("chameleon", "squirrel")]
         rows.append((method, *ours, *theirs))
     notes = (
@@ -96,7 +96,7 @@ def plan_normalised(only: RunFilter) -> list[ScheduledRun]:
 def show_normalised(index: RecordIndex) -> list[Shown]:
     paper = published.published("normalised")
     rows = [
-        (method, str(cell), index.words(method, cell), published.in_words(paper[str(cell)][method]))
+        (method, str(cell), index.text(method, cell), published.in_words(paper[str(cell)][method]))
         for cell in NORMALISED_CELLS
         for method in ("ALT-OPT", "ALT-OPT-N")
     ]

@@ -1,4 +1,4 @@
-"""No validation labels: AltOpt() choosing from its training labels, beside peers with and without validation."""
+"""AltOpt() without validation labels, beside methods with and without them."""
 
 import numpy as np
 
@@ -52,7 +52,7 @@ def accuracy(index: RecordIndex) -> Table:
         rows.append(
             (
                 str(cell),
-                index.words(OURS, cell),
+                index.text(OURS, cell),
                 "" if paper is None else f"{paper:.2f}",
                 in_words(gap(index, "ALT-OPT", cell)),
                 in_words(gap(index, PEER, cell)),

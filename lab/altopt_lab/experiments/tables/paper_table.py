@@ -1,4 +1,4 @@
-"""What a table or figure of the paper is here: the work it needs, and how it is shown from what is on record."""
+"""A table or figure of the paper: the work it needs, and how it is made from the records."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,18 @@ from altopt_lab.table import NOT_RUN, Shown
 
 @dataclass(frozen=True)
 class RunFilter:
-    """Which part of an artefact is wanted; None: all of it."""
+    """The part of a table that is wanted; None: all of it.
+
+    Parameters
+    ----------
+    dataset, rate, method : str or None
+    n_splits, n_runs : int or None
+
+    Examples
+    --------
+    >>> RunFilter(dataset="Cora").matches(Cell("Cora", "20"))
+    True
+    """
 
     dataset: str | None = None
     rate: str | None = None
@@ -30,7 +41,14 @@ class RunFilter:
 
 @dataclass(frozen=True)
 class ScheduledRun:
-    """A piece of work and when its turn is: all first repetitions come before any second one."""
+    """A piece of work and its place in the order: all first repetitions come before any second one.
+
+    Parameters
+    ----------
+    number : int
+        Lower numbers come first.
+    work : Work
+    """
 
     number: int
     work: Work
@@ -38,7 +56,18 @@ class ScheduledRun:
 
 @dataclass(frozen=True)
 class PaperTable:
-    """A table or figure by name: what to run for it, the most informative first, and what it shows."""
+    """A table or figure of the paper.
+
+    Parameters
+    ----------
+    name : str
+        As `altopt reproduce` takes it.
+    title : str
+    plan : callable
+        The work it needs, of a RunFilter.
+    show : callable
+        Its tables and charts, of a RecordIndex.
+    """
 
     name: str
     title: str
@@ -47,7 +76,21 @@ class PaperTable:
 
 
 class RecordIndex:
-    """Records by what they are of."""
+    """Records by key, and runs by method, cell and changed settings.
+
+    Of two records with the same key the later counts, and of the runs of a cell only those under the newest settings.
+
+    Parameters
+    ----------
+    records : sequence of dict
+
+    Examples
+    --------
+    >>> run = {"method": "LP", "dataset": "Cora", "rate": "20", "settings_from": "fixed"}
+    >>> index = RecordIndex([run | {"key": str(k), "split_seed": k, "test_accuracy": 0.6 + k / 10} for k in (0, 1)])
+    >>> index.text("LP", Cell("Cora", "20"))
+    '65.00 ± 5.00 (2 x 1)'
+    """
 
     def __init__(self, records: Sequence[Record]) -> None:
         self.by_key: dict[str, Record] = {}
@@ -60,7 +103,7 @@ class RecordIndex:
                 change = tuple(line.get("changed", {}).items())
                 place = (line["method"], line["dataset"], line["rate"], repr(change))
                 self._rows.setdefault(place, []).append(line)
-        # settings may have been chosen anew: runs under others than the newest do not belong to the same mean
+        # runs under other settings than the newest do not belong to the same mean
         for place, lines in self._rows.items():
             newest = [line.get("settings") for line in lines if "settings" in line][-1:]
             self._rows[place] = [
@@ -71,7 +114,7 @@ class RecordIndex:
         return self.by_key.get(key)
 
     def runs(self, method: str, cell: Cell, change: Change = ()) -> list[Record]:
-        """All runs of a cell on record, whether they ended well or not."""
+        """All runs of a cell on record, failures included."""
         return self._rows.get((method, cell.dataset, cell.rate, repr(tuple(change))), [])
 
     def good(self, method: str, cell: Cell, change: Change = ()) -> list[Record]:
@@ -100,7 +143,7 @@ class RecordIndex:
             accuracies.setdefault(line["split_seed"], []).append(100 * line["test_accuracy"])
         return {split: float(np.mean(values)) for split, values in accuracies.items()}
 
-    def words(self, method: str, cell: Cell, change: Change = ()) -> str:
+    def text(self, method: str, cell: Cell, change: Change = ()) -> str:
         """Mean ± standard deviation (splits x runs), or why there is nothing."""
         lines = self.good(method, cell, change)
         if not lines:

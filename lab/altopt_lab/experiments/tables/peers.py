@@ -1,4 +1,4 @@
-"""The peers whose figures here are far from the paper's, and what is known of why."""
+"""Baselines whose accuracy differs from the paper's, and the reasons that are known."""
 
 from typing import Any
 

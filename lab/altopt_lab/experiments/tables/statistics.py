@@ -1,4 +1,4 @@
-"""The paper's table of data sets, beside what is counted here."""
+"""The paper's table of data sets, beside our counts."""
 
 from dataclasses import dataclass
 

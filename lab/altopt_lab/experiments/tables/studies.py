@@ -1,4 +1,4 @@
-"""The paper's studies of ALT-OPT itself: what each part gives, how many steps, how surely, how sensitive."""
+"""The paper's studies of ALT-OPT: ablation, propagation steps, accuracy of pseudo labels, sensitivity."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -86,7 +86,7 @@ def show_layers(index: RecordIndex) -> list[Shown]:
         for method in ("APPNP", "ALT-OPT"):
             for place, K in enumerate(LAYERS):
                 cell = Cell("Cora", rate)
-                ours = index.words(method, cell, (("n_steps", K),))
+                ours = index.text(method, cell, (("n_steps", K),))
                 rows.append((rate, method, str(K), ours, f"{paper[str(cell)][method][place]:.2f}"))
     return [
         Table("Accuracy on Cora with K steps", ("labels", "method", "K", "ours", "paper"), rows, n_labels=3)
@@ -208,7 +208,7 @@ def plan_rounds(only: RunFilter) -> list[ScheduledRun]:
 
 def rounds_table(index: RecordIndex) -> Table:
     rows = [
-        (name, *(index.words("ALT-OPT", cell, change) for cell in ROUND_CELLS))
+        (name, *(index.text("ALT-OPT", cell, change) for cell in ROUND_CELLS))
         for name, change in ROUNDS.items()
     ]
     return Table("Accuracy by the number of updates of F", ("method", *map(str, ROUND_CELLS)), rows)

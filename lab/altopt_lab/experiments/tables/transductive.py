@@ -77,7 +77,7 @@ def show(index: RecordIndex) -> list[Shown]:
 def beside(index: RecordIndex, method: str, cell: Cell) -> str:
     """Ours, and the paper's in brackets where it has the method."""
     theirs = published.accuracy(method, cell)
-    return index.words(method, cell) + ("" if theirs is None else f" [{theirs:.2f}]")
+    return index.text(method, cell) + ("" if theirs is None else f" [{theirs:.2f}]")
 
 
 TRANSDUCTIVE = PaperTable("transductive", "Transductive node classification", plan, show)
