@@ -4,7 +4,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from altopt import Graph
-from altopt.fitted.new_nodes import grown, new_nodes
+from altopt.fitted.new_nodes import new_nodes
 from altopt.inputs import InputSource
 from altopt.operator import NormalizedAdjacency
 
@@ -43,7 +43,7 @@ def newcomers(n_new=3, restart=0.2):
     graph = Graph(directed(), directed=True)
     source, target = np.array([N, N, N + 1, 4]), np.array([3, 5, N, N + 1])
     ends = (source, target, np.ones(4))
-    larger = grown(graph, n_new, ends)
+    larger = graph.grown(n_new, *ends)
     return new_nodes(larger, NormalizedAdjacency(larger.adjacency), features(seed=9)[:n_new], restart, 10)
 
 

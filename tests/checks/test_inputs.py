@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from altopt.checks import check_inputs
 from altopt.errors import InputError
-from altopt.inputs import HopInputs, Inputs, Prepared
+from altopt.inputs import HopInputs, InputMemory, Inputs, Prepared
 
 INNER = HopInputs(hops=(0, 1), n_components=8)
 
@@ -23,8 +23,8 @@ class Sound(Inputs):
     def restore(self, state):
         return Wrapped(INNER.restore(state), self)
 
-    def width(self, n_nodes, n_features, n_edges):
-        return INNER.width(n_nodes, n_features, n_edges)
+    def memory(self, shape):
+        return INNER.memory(shape)
 
     def rows(self, inner, Z):
         return inner.rows(Z)
@@ -63,6 +63,10 @@ class Wrapped(Prepared):
     def state(self):
         return self.inputs.state(self.inner)
 
+    @property
+    def nbytes(self):
+        return self.inner.nbytes
+
 
 def test_right_inputs_pass():
     check_inputs(Sound())
@@ -94,6 +98,9 @@ class Smallest(Sound):
     def restore(self, state):
         return Fixed(state["Z"])
 
+    def memory(self, shape):
+        return InputMemory(shape.block(shape.n_features))
+
 
 def test_inputs_without_the_optional_methods_pass():
     check_inputs(Smallest())
@@ -110,6 +117,11 @@ class Unhashable(Sound):
 class Double(Sound):
     def rows(self, inner, Z):
         return inner.rows(Z).astype(np.float64)
+
+
+class SaysLess(Sound):
+    def memory(self, shape):
+        return InputMemory(shape.block(1))
 
 
 class Infinite(Sound):
@@ -182,6 +194,7 @@ class ReplacesNothing(Sound):
     [
         (Unhashable, "must be hashable"),
         (Double, "rows are float64, not float32"),
+        (SaysLess, "memory states 240 bytes kept"),
         (Infinite, "rows are not finite"),
         (CountsNodes, "renumbering the nodes changes the products of rows"),
         (ScalesByTheBatch, "the rows of some nodes are not the rows of all nodes, sliced"),

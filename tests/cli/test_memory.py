@@ -40,7 +40,7 @@ def test_it_knows_what_costs_more():
         expected_memory(X, 5000, 7, AltOpt(inputs=ReducedInputs(storage="float16"))).inputs < reduced.inputs
     )
     hops = expected_memory(X, 5000, 7, AltOpt(inputs=HopInputs()))
-    assert hops.inputs == pytest.approx(3 * reduced.inputs)
+    assert 2.9 * reduced.inputs < hops.inputs < 3 * reduced.inputs  # three hops, one projection
     assert plain.inputs == pytest.approx(hops.inputs + reduced.inputs)
     assert reduced.peak < hops.peak < plain.peak
     wide = sp.csr_array((1000, 5000), dtype=np.float32)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
 from altopt import AltOpt, Graph, InputError
@@ -38,6 +39,18 @@ def test_rows_made_block_by_block_are_the_rows(kind):
     lazy = LazyRows(made)
     assert lazy.shape == encoder_rows(made).shape
     assert_allclose(dense(lazy[10:25]), dense(encoder_rows(made))[10:25], rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("keeps_direction", [True, False])
+@pytest.mark.parametrize("restart", [0.2, 1.0])
+@pytest.mark.parametrize("form", [sp.csr_array, dense])
+def test_the_bytes_kept_are_those_stated(kind, keeps_direction, restart, form):
+    if not keeps_direction and ("'out'" in repr(kind) or "'in'" in repr(kind)):
+        pytest.skip("needs a directed graph")
+    A = directed()
+    graph = Graph(A, directed=True) if keeps_direction else Graph(sp.csr_array(A.maximum(A.T)))
+    source = InputSource(graph, NormalizedAdjacency(graph.adjacency), form(features()), restart, 10, 0)
+    assert kind.prepare(source).nbytes == kind.memory(source.shape).kept
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
 from altopt import Graph
-from altopt.fitted.new_nodes import changed_nodes, grown, new_nodes
+from altopt.fitted.new_nodes import changed_nodes, new_nodes
 from altopt.inputs import (
     AdjacencyInputs,
     BlockInputs,
@@ -48,7 +48,7 @@ def test_a_new_node_that_copies_a_known_one_has_its_rows():
     source = np.concatenate([np.full(len(out), N), into])
     target = np.concatenate([out, np.full(len(into), N)])
     ends = (source, target, np.ones(len(source)))
-    larger = grown(graph, 1, ends)
+    larger = graph.grown(1, *ends)
     new = new_nodes(larger, NormalizedAdjacency(larger.adjacency), X[[twin]], 0.2, 10)
     # not those that go by A_tilde: it knows the neighbours' degrees, which the twin has raised
     of_its_own = ("raw", "out-means", "in-means", "adjacency", "out-adjacency", "in-adjacency", "degrees")
@@ -78,10 +78,10 @@ def test_nodes_may_come_one_after_another(kind):
         (np.array([N + 1, 20]), np.array([30, N + 1]), np.ones(2)),
     )
     X = features(seed=9)[:2]
-    both = grown(graph, 2, tuple(np.concatenate(parts) for parts in zip(*edges)))
+    both = graph.grown(2, *(np.concatenate(parts) for parts in zip(*edges)))
     made = prepared(kind)
     together = made.extend(new_nodes(both, NormalizedAdjacency(both.adjacency), X, 0.2, 10))
-    first = grown(graph, 1, edges[0])
+    first = graph.grown(1, *edges[0])
     longer = made.with_rows(
         made.extend(new_nodes(first, NormalizedAdjacency(first.adjacency), X[:1], 0.2, 10))
     )

@@ -9,6 +9,7 @@ from altopt.arrays import Array
 from altopt.encoders import EnsembleEncoder, LinearEncoder, MLPEncoder
 from altopt.encoders.encoder import Encoder
 from altopt.inputs import BlockInputs, DiffusedInputs, HopInputs, Inputs, InputSource, Prepared, ReducedInputs
+from altopt.inputs.memory import InputMemory, SourceShape
 from altopt.inputs.reduced import PreparedReduced
 from altopt.solvers import GradientSteps
 from altopt.training.paper import VIEWS
@@ -217,5 +218,5 @@ class CachedInputs(Inputs):
     def restore(self, state: dict[str, Array]) -> Prepared:
         return self.inputs.restore(state)
 
-    def width(self, n_nodes: int, n_features: int, n_edges: int) -> float:
-        return self.inputs.width(n_nodes, n_features, n_edges)
+    def memory(self, shape: SourceShape) -> InputMemory:
+        return self.inputs.memory(shape)

@@ -16,6 +16,7 @@ N_NODES, N_FEATURES, N_TOPICS = 60, 40, 6
 RESTART, N_STEPS = 0.2, 10
 TWIN = 12  # the known node that a new node copies
 GRAM_RTOL = 2e-3  # randomised directions are found to this accuracy
+MEMORY_RTOL = 0.02
 TWIN_RTOL = 0.15  # a twin raises its neighbours' degrees, so that its row is near, not equal
 
 
@@ -24,6 +25,7 @@ def check_inputs(inputs: Inputs, seed: int = 0) -> None:
 
     - They are hashable.
     - `prepare` gives finite float32 rows, one per node, leaves X as it was, and gives the same bits for the same seed.
+    - `memory` states the bytes that are kept.
     - `rows` of some nodes are those of all nodes, sliced.
     - Renumbering the nodes renumbers the products of rows.
     - `extend` gives finite rows; a new node that copies a known one, its features and edges, has nearly its row.
@@ -108,6 +110,9 @@ def check_prepare(inputs: Inputs, A: Any, X: Any, seed: int) -> Prepared:
     for part in (slice(10, 25), np.array([3, 40, 7])):
         sliced = np.allclose(dense(prepared.rows(prepared.Z[part])), dense(rows)[part], rtol=1e-4, atol=1e-5)
         require(sliced, inputs, "the rows of some nodes are not the rows of all nodes, sliced")
+    stated, kept = inputs.memory(source_of(A, X, seed).shape).kept, prepared.nbytes
+    near = abs(stated - kept) <= MEMORY_RTOL * kept
+    require(near, inputs, f"memory states {stated:,.0f} bytes kept, but {kept:,.0f} are")
     return prepared
 
 

@@ -53,6 +53,10 @@ class Encoder(ABC):
         """Named encoders that a fit compares this one with, on held-out labels; by default none."""
         return []
 
+    def memory(self, n_rows: int, n_inputs: int, n_classes: int) -> float:
+        """About how many bytes training on n_rows needs besides the rows; by default the weighted targets."""
+        return 4.0 * n_rows * n_classes
+
     @property
     def uses_torch(self) -> bool:
         """Whether training runs in torch, which needs its number of threads set."""

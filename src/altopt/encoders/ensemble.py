@@ -50,6 +50,9 @@ class EnsembleEncoder(Encoder):
     def takes_missing(self) -> bool:
         return self.encoder.takes_missing
 
+    def memory(self, n_rows: int, n_inputs: int, n_classes: int) -> float:
+        return self.encoder.memory(n_rows, n_inputs, n_classes)  # members are trained one after another
+
     @property
     def uses_torch(self) -> bool:
         return self.encoder.uses_torch

@@ -73,6 +73,13 @@ class KernelEncoder(Encoder):
     def begin(self, n_inputs: int, n_classes: int, seed: int) -> "KernelLearner":
         return KernelLearner(self, n_classes, seed)
 
+    def memory(self, n_rows: int, n_inputs: int, n_classes: int) -> float:
+        """The kernel matrix and its factor; with landmarks, the features of all rows and a weighted copy."""
+        if n_rows <= self.max_rows:
+            return 2.0 * 8 * n_rows**2
+        m = min(self.n_landmarks, n_rows)
+        return 2.0 * 8 * m * (n_rows + m)
+
     def kernel(self, X: Any, Z: Any) -> Array:
         """K(x, z) for each row of X and of Z, whose lengths are at most 1; dense."""
         K = products(X, Z)

@@ -14,6 +14,7 @@ from altopt.inputs.inputs import (
     PreparedMatrix,
     as_inputs,
 )
+from altopt.inputs.memory import InputMemory, SourceShape
 from altopt.inputs.raw import RawInputs
 from altopt.inputs.reduced import ReducedInputs
 from altopt.inputs.rows import EAGER, LazyRows, encoder_rows
@@ -27,6 +28,7 @@ __all__ = [
     "DegreeInputs",
     "DiffusedInputs",
     "HopInputs",
+    "InputMemory",
     "InputSource",
     "Inputs",
     "LazyRows",
@@ -35,6 +37,7 @@ __all__ = [
     "PreparedMatrix",
     "RawInputs",
     "ReducedInputs",
+    "SourceShape",
     "as_inputs",
     "encoder_rows",
     "unit_rows",

@@ -11,6 +11,7 @@ from altopt.defaults import DEFAULTS
 from altopt.graph import Graph
 from altopt.inputs.directions import leading_directions
 from altopt.inputs.inputs import ChangedNodes, Inputs, InputSource, NewNodes, PreparedMatrix
+from altopt.inputs.memory import ENTRY, INDEX, InputMemory, SourceShape, sketch_bytes, stored_bytes
 from altopt.io.array_io import from_arrays, to_arrays
 from altopt.operator.diffusion import Direction
 from altopt.operator.feature_matrix import FeatureMatrix, impute
@@ -39,6 +40,10 @@ class PreparedAdjacency(PreparedMatrix):
         n = self.Z.shape[1] if self.V is None else len(self.V)
         R = unit_rows(sp.csr_array(A[:, :n], dtype=np.float32))
         return R if self.V is None else np.asarray(R @ self.V)
+
+    @property
+    def nbytes(self) -> float:
+        return stored_bytes(self.Z) + (0.0 if self.V is None else stored_bytes(self.V))
 
     def state(self) -> dict[str, Array]:
         return to_arrays(self.Z, "Z") | ({} if self.V is None else {"V": self.V})
@@ -101,9 +106,14 @@ class AdjacencyInputs(Inputs):
     def restore(self, state: dict[str, Array]) -> PreparedAdjacency:
         return PreparedAdjacency(from_arrays(state, "Z"), state.get("V"), self.direction)
 
-    def width(self, n_nodes: int, n_features: int, n_edges: int) -> float:
-        entries = 2 * n_edges * (2 if self.direction == "both" else 1)  # a column number and a value each
-        return entries / n_nodes if self.n_components is None else min(self.n_components, n_nodes)
+    def memory(self, shape: SourceShape) -> InputMemory:
+        one_way = shape.n_edges if shape.n_directed is None else shape.n_directed
+        n_entries = 2 * shape.n_edges if self.direction == "both" else one_way
+        sparse = float(ENTRY * n_entries + INDEX * (shape.n_nodes + 1))
+        if self.n_components is None:
+            return InputMemory(sparse)
+        rank = min(self.n_components, shape.n_nodes)
+        return InputMemory(shape.block(rank), shape.block(rank), sparse + sketch_bytes(shape, rank, 4))
 
 
 def start_from(graph: Graph, X: Any, width: int, seed: int) -> Array:

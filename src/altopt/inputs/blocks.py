@@ -11,6 +11,7 @@ from altopt.arrays import Array, row_blocks
 from altopt.defaults import DEFAULTS
 from altopt.errors import InputError
 from altopt.inputs.inputs import ChangedNodes, Inputs, InputSource, NewNodes, Prepared
+from altopt.inputs.memory import InputMemory, SourceShape
 from altopt.io.array_io import with_prefix
 from altopt.operator.feature_matrix import has_missing
 from altopt.operator.scaling import row_norms, scale_rows
@@ -74,6 +75,10 @@ class PreparedBlocks(Prepared):
 
     def renewed(self, changed: ChangedNodes) -> SideBySide:
         return SideBySide(tuple(part.renewed(changed) for part in self.parts))
+
+    @property
+    def nbytes(self) -> float:
+        return sum(part.nbytes for part in self.parts)
 
     @property
     def grows(self) -> bool:
@@ -153,8 +158,15 @@ class BlockInputs(Inputs):
         parts = tuple(part.restore(with_prefix(state, f"{k}.")) for k, part in enumerate(self.parts))
         return PreparedBlocks(parts, self.scaling, tuple((a, b) for a, b in state["sizes"].tolist()))
 
-    def width(self, n_nodes: int, n_features: int, n_edges: int) -> float:
-        return sum(part.width(n_nodes, n_features, n_edges) for part in self.parts)
+    def memory(self, shape: SourceShape) -> InputMemory:
+        parts = [part.memory(shape) for part in self.parts]
+        kept = np.cumsum([part.kept for part in parts])
+        peak = max(float(so_far) + part.preparing for so_far, part in zip(kept, parts))
+        return InputMemory(
+            sum(part.rows for part in parts),
+            sum(part.projection for part in parts),
+            max(peak - float(kept[-1]), 0.0),
+        )
 
 
 def levelling(scaling: str | None) -> float:

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from altopt.arrays import Array, row_sums
 from altopt.inputs.hops import all_hops, hops_of_changed, hops_of_new
 from altopt.inputs.inputs import ChangedNodes, Inputs, InputSource, NewNodes, PreparedMatrix
+from altopt.inputs.memory import ENTRY, InputMemory, SourceShape
 from altopt.operator.scaling import row_stochastic
 from altopt.settings import check_count
 
@@ -93,8 +94,11 @@ class DegreeInputs(Inputs):
     def restore(self, state: dict[str, Array]) -> PreparedDegrees:
         return PreparedDegrees(state["Z"], self.n_hops, int(state["top"][0]))
 
-    def width(self, n_nodes: int, n_features: int, n_edges: int) -> float:
-        return 2.0 * (1 + self.n_hops)
+    def memory(self, shape: SourceShape) -> InputMemory:
+        n_ways = 1 if shape.n_directed is None else 2
+        n_entries = 2 * shape.n_edges if shape.n_directed is None else shape.n_directed
+        rows = shape.block(n_ways * (1 + self.n_hops))
+        return InputMemory(rows, preparing=rows + 3.0 * ENTRY * n_entries)
 
 
 def log_degree(A: Any) -> Array:

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from altopt.arrays import Array
 from altopt.inputs.inputs import ChangedNodes, Inputs, InputSource, NewNodes
 from altopt.inputs.local_diffusion import diffused_again, diffused_from, settle_isolated
+from altopt.inputs.memory import InputMemory, SourceShape
 from altopt.inputs.raw import PreparedRaw
 from altopt.io.array_io import from_arrays
 from altopt.operator import diffusion
@@ -88,5 +89,9 @@ class DiffusedInputs(Inputs):
     def restore(self, state: dict[str, Array]) -> PreparedDiffused:
         return PreparedDiffused(from_arrays(state, "Z"), self.scale_rows, state.get("fill"))
 
-    def width(self, n_nodes: int, n_features: int, n_edges: int) -> float:
-        return n_features
+    def memory(self, shape: SourceShape) -> InputMemory:
+        if not shape.diffuses:
+            return InputMemory(shape.x_bytes)
+        rows = shape.block(shape.n_features)
+        dense_copy = rows if shape.sparse else 0.0
+        return InputMemory(rows, preparing=dense_copy + shape.diffusion(shape.n_features))

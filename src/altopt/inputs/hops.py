@@ -19,6 +19,7 @@ from altopt.inputs.directions import (
 )
 from altopt.inputs.inputs import ChangedNodes, Inputs, InputSource, NewNodes, PreparedMatrix
 from altopt.inputs.local_diffusion import product
+from altopt.inputs.memory import NUMBER, InputMemory, SourceShape, sketch_bytes, stored_bytes
 from altopt.inputs.reduced import Projection, check_directions
 from altopt.io.array_io import with_prefix
 from altopt.operator import NormalizedAdjacency, diffusion
@@ -55,6 +56,10 @@ class PreparedHops(PreparedMatrix):
         if self.direction == "both":
             return rows.ties.astype(np.float32)
         return row_stochastic(rows.out if self.direction == "out" else rows.into).astype(np.float32)
+
+    @property
+    def nbytes(self) -> float:
+        return stored_bytes(self.Z) + stored_bytes(self.coordinates.V)
 
     def state(self) -> dict[str, Array]:
         arrays = {"Z": self.Z} | self.coordinates.state()
@@ -181,8 +186,16 @@ class HopInputs(Inputs):
         scalings = tuple(Scaling.restore(held, self.row_exponent) for held in of_hop)
         return PreparedHops(state["Z"], Projection.restore(state), scalings, self.hops, self.direction)
 
-    def width(self, n_nodes: int, n_features: int, n_edges: int) -> float:
-        return (1 + max(self.hops)) * min(n_features, self.n_components, n_nodes)
+    def memory(self, shape: SourceShape) -> InputMemory:
+        n_features, rank, n_blocks = shape.n_features, shape.rank(self.n_components), 1 + max(self.hops)
+        kept = n_blocks * shape.block(rank)
+        if n_features <= rank:
+            preparing = kept
+        elif few_columns(shape.n_nodes, n_features):
+            preparing = n_blocks * shape.block(n_features + rank)
+        else:
+            preparing = sketch_bytes(shape, rank, 3 * n_blocks)
+        return InputMemory(kept, NUMBER * n_features * rank, preparing + shape.diffusion(rank))
 
 
 def all_hops(block: Array, one_hop: Any, last: int) -> list[Array]:

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from altopt.arrays import Array
 from altopt.errors import InputError
 from altopt.graph import Graph
+from altopt.inputs.memory import InputMemory, SourceShape, stored_bytes
 from altopt.operator import NormalizedAdjacency
 
 
@@ -38,6 +39,13 @@ class InputSource:
     restart: float
     n_steps: int
     seed: int
+
+    @property
+    def shape(self) -> SourceShape:
+        """Its sizes, which memory depends on."""
+        directed = self.graph.directed_adjacency
+        n_directed = None if directed is None else directed.nnz
+        return SourceShape.of(self.X, self.graph.n_edges, n_directed, diffuses=self.restart < 1)
 
 
 @dataclass(frozen=True)
@@ -98,6 +106,11 @@ class Prepared(ABC):
         """What must be stored to rebuild this, as named arrays."""
 
     @property
+    def nbytes(self) -> float:
+        """Bytes kept: of Z, and of what makes the inputs of new nodes."""
+        return stored_bytes(self.Z)
+
+    @property
     def grows(self) -> bool:
         """Whether `with_rows` is offered: nodes can be added to a fitted model."""
         return type(self).with_rows is not Prepared.with_rows
@@ -148,8 +161,8 @@ class Inputs(ABC):
         return False
 
     @abstractmethod
-    def width(self, n_nodes: int, n_features: int, n_edges: int) -> float:
-        """About how many 4-byte numbers are kept of each node."""
+    def memory(self, shape: SourceShape) -> InputMemory:
+        """The bytes kept, and those needed while the inputs are made, for a source of these sizes."""
 
 
 def as_inputs(value: Any) -> Inputs:

@@ -7,6 +7,7 @@ import numpy as np
 
 from altopt.arrays import Array
 from altopt.inputs.inputs import ChangedNodes, Inputs, InputSource, NewNodes, PreparedMatrix
+from altopt.inputs.memory import InputMemory, SourceShape
 from altopt.io.array_io import from_arrays, to_arrays
 
 
@@ -56,5 +57,5 @@ class RawInputs(Inputs):
     def restore(self, state: dict[str, Array]) -> PreparedRaw:
         return PreparedRaw(from_arrays(state, "Z"))
 
-    def width(self, n_nodes: int, n_features: int, n_edges: int) -> float:
-        return n_features
+    def memory(self, shape: SourceShape) -> InputMemory:
+        return InputMemory(shape.x_bytes)

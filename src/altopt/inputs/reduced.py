@@ -10,6 +10,7 @@ from altopt.defaults import DEFAULTS
 from altopt.inputs.directions import few_columns, gram_of, leading_directions, principal_directions
 from altopt.inputs.inputs import ChangedNodes, Inputs, InputSource, NewNodes, PreparedMatrix
 from altopt.inputs.local_diffusion import diffused_again, diffused_from, settle_isolated
+from altopt.inputs.memory import NUMBER, InputMemory, SourceShape, sketch_bytes, stored_bytes
 from altopt.operator import diffusion
 from altopt.operator.feature_matrix import FeatureMatrix, column_means, has_missing, impute, project
 from altopt.operator.scaling import Scaling
@@ -62,6 +63,10 @@ class PreparedReduced(PreparedMatrix):
 
     def renewed(self, changed: ChangedNodes) -> Array:
         return np.asarray(diffused_again(self.Z, changed))
+
+    @property
+    def nbytes(self) -> float:
+        return stored_bytes(self.Z) + stored_bytes(self.coordinates.V)
 
     def state(self) -> dict[str, Array]:
         return {"Z": self.Z} | self.coordinates.state() | self.scaling.state()
@@ -155,8 +160,18 @@ class ReducedInputs(Inputs):
             state["Z"], Projection.restore(state), Scaling.restore(state, self.row_exponent)
         )
 
-    def width(self, n_nodes: int, n_features: int, n_edges: int) -> float:
-        return min(n_features, self.n_components, n_nodes) * (0.5 if self.storage == "float16" else 1.0)
+    def memory(self, shape: SourceShape) -> InputMemory:
+        n_features, rank = shape.n_features, shape.rank(self.n_components)
+        kept = shape.block(rank)
+        if n_features <= rank:
+            preparing = 0.0
+        elif few_columns(shape.n_nodes, n_features):
+            preparing = shape.block(n_features)
+        else:
+            preparing = sketch_bytes(shape, rank, 4)
+        half = self.storage == "float16"
+        preparing += shape.diffusion(rank) + (kept if half else 0.0)
+        return InputMemory(kept / 2 if half else kept, NUMBER * n_features * rank, preparing)
 
 
 def check_directions(inputs: Any) -> None:

@@ -12,6 +12,7 @@ from altopt.errors import InputError
 from altopt.graph import Graph
 from altopt.operator import NormalizedAdjacency
 from altopt.operator.kernels.backend import Backend
+from altopt.operator.kernels.native import padded
 from altopt.operator.scaling import row_stochastic
 
 Direction = Literal["both", "out", "in"]
@@ -74,6 +75,16 @@ def diffuse(
             else neighbour_mean(laid_out, direction)
         )
     return steps(operator, Z, restart, n_steps)
+
+
+def panel_bytes(n_columns: int) -> int:
+    """Bytes of a row of a panel in float32."""
+    return 4 * min(padded(n_columns), PANEL_COLUMNS)
+
+
+def buffer_bytes(n_rows: int, n_columns: int) -> float:
+    """Bytes that `steps` needs in float32 besides X and the result: three panels of padded columns."""
+    return 3.0 * n_rows * panel_bytes(n_columns)
 
 
 def steps(operator: Any, X: Array, restart: float, n_steps: int, out: Array | None = None) -> Array:

@@ -33,6 +33,14 @@ def exceeds_cache(n_rows: int, row_bytes: int) -> bool:
     return n_rows * row_bytes > CACHE_BYTES
 
 
+def graph_bytes(n_nodes: int, n_entries: int, weighted: bool, row_bytes: int) -> float:
+    """Bytes of the adjacency, and of its copy in another order where blocks with rows of `row_bytes` may need one."""
+    adjacency = n_entries * (
+        16.0 if weighted else 4.0
+    )  # weighted: a column, and the weight in float64 and float32
+    return adjacency * (2 if exceeds_cache(n_nodes, row_bytes) else 1)
+
+
 def near_share(adjacency: Any, order: Array | None, window: int, n_sampled: int = 200_000) -> float:
     """The share of edges whose ends lie fewer than `window` rows apart; from a sample of the entries."""
     entries = np.linspace(0, adjacency.nnz - 1, min(n_sampled, adjacency.nnz)).astype(np.int64)

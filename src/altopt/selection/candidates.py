@@ -8,6 +8,7 @@ from altopt.defaults import DEFAULTS, Defaults
 from altopt.encoders import Encoder, KernelEncoder, TabularEncoder
 from altopt.graph import Graph
 from altopt.inputs import AdjacencyInputs, BlockInputs, DegreeInputs, HopInputs, Inputs, ReducedInputs
+from altopt.inputs.memory import SourceShape
 from altopt.operator import NormalizedAdjacency
 from altopt.operator.diffusion import Direction
 from altopt.settings import check_count, check_number
@@ -126,9 +127,10 @@ def default_inputs(
     diffused = ReducedInputs(n_components=of_diffused)
     hops = HopInputs(hops=defaults.hops, n_components=of_hops)
     blocks = BlockInputs((hops, diffused), scaling="size")
-    if n_nodes * blocks.width(n_nodes, n_features, 0) <= defaults.hop_limit:
+    shape = SourceShape(n_nodes, n_features, n_edges=0)
+    if blocks.memory(shape).rows <= 4 * defaults.hop_limit:
         return blocks
-    many = n_nodes * diffused.width(n_nodes, n_features, 0) > defaults.half_limit
+    many = diffused.memory(shape).rows > 4 * defaults.half_limit
     return replace(diffused, storage="float16") if many else diffused
 
 

@@ -86,3 +86,11 @@ def eager_limit(n_nodes: int, n_classes: int, cross_fit: bool, defaults: Default
     """Numbers of encoder inputs up to which they are made once: more where they are read for every fold."""
     many_reads = cross_fit and n_nodes * n_classes < defaults.large
     return defaults.hop_limit if many_reads else EAGER
+
+
+def encoder_rows_bytes(
+    inputs_bytes: float, n_nodes: int, n_classes: int, cross_fit: bool, defaults: Defaults = DEFAULTS
+) -> float:
+    """Bytes of the encoder's rows where they are made once for inputs of so many bytes; 0 where block by block."""
+    made_once = inputs_bytes <= 4.0 * eager_limit(n_nodes, n_classes, cross_fit, defaults)
+    return inputs_bytes if made_once else 0.0

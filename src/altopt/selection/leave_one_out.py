@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import betaincinv
 
-from altopt.arrays import Array
+from altopt.arrays import Array, working_dtype
 from altopt.defaults import DEFAULTS, Defaults
 from altopt.solvers import ConjugateGradient
 from altopt.views import Objective
@@ -140,6 +140,11 @@ def solved_inverse_diagonal(
 def block_width(n_nodes: int) -> int:
     """How many unit vectors are solved for together."""
     return int(min(64, max(8, UNIT_BLOCK_SIZE // n_nodes)))
+
+
+def unit_block_bytes(n_nodes: int, n_classes: int) -> float:
+    """Bytes of the blocks of unit vectors that conjugate gradients keep at once: five, in F's precision."""
+    return 5.0 * n_nodes * block_width(n_nodes) * working_dtype(n_nodes, n_classes).itemsize
 
 
 def neumann_diagonal(objective: Objective, nodes: Array, n_nodes: int) -> Array | None:

@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from altopt.arrays import Array, allocate, certainty
+from altopt.arrays import Array, allocate, certainty, working_dtype
 from altopt.defaults import DEFAULTS, Defaults
 from altopt.encoders.encoder import Learner
 from altopt.operator.kernels.dispatch import release_free_memory
+from altopt.operator.kernels.native import padded
 from altopt.solvers.solver import Solution, Solver, Steps
 from altopt.training.class_priors import validation_weights
 from altopt.training.pseudo_labels import PseudoLabels, Readout
@@ -315,3 +316,9 @@ def conclude(state: State, schedule: Schedule) -> Outcome:
 def as_dicts(trace: list[Round]) -> list[dict[str, Any]]:
     """The trace as plain records, for JSON and tables."""
     return [asdict(entry) for entry in trace]
+
+
+def loop_bytes(n_nodes: int, n_classes: int) -> float:
+    """Bytes of the loop on n_nodes x n_classes: F, P, and three padded blocks of the solver."""
+    itemsize = working_dtype(n_nodes, n_classes).itemsize
+    return float(n_nodes * itemsize * (3 * padded(n_classes) + 2 * n_classes))

@@ -13,6 +13,11 @@ ROW_MULTIPLE = 8  # columns are padded to a multiple of this, whole vectors
 ALIGNMENT = 64  # bytes of a cache line, at which blocks start
 
 
+def padded(width: int) -> int:
+    """The numbers that a row of `width` columns takes."""
+    return -(-max(width, 1) // ROW_MULTIPLE) * ROW_MULTIPLE
+
+
 class NativeBackend:
     """Blocks are arrays padded to whole vectors; float16 is for storage alone, sums are float32.
 
@@ -29,7 +34,7 @@ class NativeBackend:
         self._compiled = COMPILED
         self.layout, self.width, self.dtype = layout, width, np.dtype(dtype)
         self.compute_dtype = np.dtype(np.float64 if self.dtype == np.float64 else np.float32)
-        self.padded = -(-max(width, 1) // ROW_MULTIPLE) * ROW_MULTIPLE
+        self.padded = padded(width)
         self._degrees = layout.degrees.astype(self.compute_dtype)
         self._per_degree = (1.0 / layout.degrees).astype(self.compute_dtype)
         self._root = np.sqrt(layout.degrees)
