@@ -20,6 +20,7 @@ from altopt.checks import (
     check_solver,
 )
 from altopt.encoders import Encoder, Learner
+from altopt.inputs import RawInputs
 from altopt.solvers import ChebyshevSteps, ConjugateGradient, Direct, GradientSteps, JacobiSteps, Solver
 from altopt.views import (
     CrossEntropyFeatureView,
@@ -285,6 +286,34 @@ def test_estimator_works_with_every_solver(solver):
 def scores_with(solver):
     X, y, _, A = two_communities()
     return AltOpt(solver=solver, n_rounds=2, random_state=0).fit(X, y, graph=A).scores_
+
+
+def fitted_on_paths(solver, length=12):
+    """Two paths, labelled at one end, and an encoder that says nothing: only a solver carries labels along them."""
+    n = 2 * length
+    truth = np.repeat([0, 1], length)
+    y = np.full(n, -1)
+    y[[0, length]] = 0, 1
+    edges = [(k, k + 1) for k in range(n - 1) if k != length - 1]
+    settings = {
+        "encoder": ConstantEncoder(),
+        "inputs": RawInputs(),
+        "feature_weight": 0.05,
+        "cross_fit": False,
+    }
+    model = AltOpt(solver=solver, random_state=0, **settings).fit(np.ones((n, 1)), y, graph=edges)
+    return model, truth
+
+
+def test_every_solver_carries_labels_along_paths(solver):
+    model, truth = fitted_on_paths(solver)
+    assert_array_equal(model.transduction_, truth)
+    assert_allclose(model.scores_, fitted_on_paths(Direct())[0].scores_, atol=1e-6)
+
+
+def test_an_encoder_that_says_nothing_needs_a_solver():
+    model, truth = fitted_on_paths(GradientSteps(n_steps=1), length=20)
+    assert np.mean(model.scores_.argmax(axis=1) == truth) < 0.75
 
 
 def test_renumbering_nodes_renumbers_the_answer():

@@ -18,9 +18,9 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from altopt import AltOpt, Graph, InputError
 from altopt.datasets.splits import hide, per_class
-from altopt.inputs import ReducedInputs
+from altopt.inputs import HopInputs, ReducedInputs
 from altopt.training.class_priors import validation_weights
-from problems import two_communities
+from problems import block_graph, two_communities
 
 EXPECTED_TO_FAIL = {"check_classifiers_classes": "it uses -1 as a class; here -1 marks an unknown label"}
 CHECKS = list(estimator_checks_generator(AltOpt(), expected_failed_checks=EXPECTED_TO_FAIL, mark="xfail"))
@@ -45,6 +45,13 @@ def test_scikit_learns_checks_are_all_there():
 @pytest.fixture(scope="module")
 def data():
     return two_communities()
+
+
+@pytest.fixture(scope="module")
+def words():
+    """Sparse counts, labels and edges."""
+    problem = block_graph(0, n=200, words=True, n_features=100, signal=0.4)
+    return problem.X, problem.given(5, 0), problem.A
 
 
 @pytest.fixture(scope="module")
@@ -173,12 +180,11 @@ def test_own_ids_from_a_table_and_an_indexed_frame(data):
     assert_array_equal(model.scores_, AltOpt(random_state=0).fit(X, y, graph=A).scores_)
 
 
-@pytest.mark.parametrize("form", ["sparse", "torch", "frame", "polars", "list", "float32", "memory map"])
+@pytest.mark.parametrize("form", ["torch", "frame", "polars", "list", "float32", "memory map"])
 def test_features_in_any_form(data, model, form, tmp_path):
     X, y, _, A = data
     np.save(tmp_path / "X.npy", X)
     given = {
-        "sparse": lambda: sp.csr_matrix(X),
         "torch": lambda: torch.from_numpy(X),
         "frame": lambda: pytest.importorskip("pandas").DataFrame(X),
         "polars": lambda: pytest.importorskip("polars").DataFrame(X),
@@ -189,7 +195,26 @@ def test_features_in_any_form(data, model, form, tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         found = AltOpt(random_state=0).fit(given, y, graph=A)
-    assert np.mean(found.transduction_ == model.transduction_) > (0.9 if form == "sparse" else 0.99)
+    assert np.mean(found.transduction_ == model.transduction_) > 0.99
+
+
+def test_sparse_counts_are_read_as_dense_ones(words):
+    X, y, A = words
+    model = AltOpt(random_state=0).fit(X, y, graph=A)
+    assert_allclose(model.scores_, AltOpt(random_state=0).fit(X.toarray(), y, graph=A).scores_, atol=1e-6)
+    assert_array_equal(model.scores_, AltOpt(random_state=0).fit(sp.csc_matrix(X), y, graph=A).scores_)
+
+
+@pytest.mark.parametrize("inputs", [ReducedInputs, HopInputs])
+def test_sparse_measurements_are_not_standardised(data, inputs):
+    """Centring would fill a sparse X, so it is read as a dense one that is not standardised."""
+    X, y, _, A = data
+    stretched = X * np.linspace(1.0, 5.0, X.shape[1])
+    sparse = AltOpt(inputs=inputs(), random_state=0).fit(sp.csr_array(stretched), y, graph=A)
+    alike = AltOpt(inputs=inputs(standardise=False), random_state=0).fit(stretched, y, graph=A)
+    standardised = AltOpt(inputs=inputs(), random_state=0).fit(stretched, y, graph=A)
+    assert_allclose(sparse.scores_, alike.scores_, atol=1e-6)
+    assert np.abs(sparse.scores_ - standardised.scores_).max() > 1e-3
 
 
 def test_without_a_graph_it_replaces_label_spreading():
