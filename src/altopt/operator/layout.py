@@ -11,10 +11,11 @@ from altopt.operator.kernels.reorder import inverse_permutation, renumber
 
 @dataclass(frozen=True)
 class Layout:
-    """The adjacency A in CSR form, its nodes in an order of their own, for blocks G = D^-1/2 F.
+    """The adjacency A in CSR form, its nodes in an order of their own, for blocks that hold D^-1/2 F.
 
-    As D^-1/2 A_tilde F = D^-1 A G, an unweighted graph needs no values in these coordinates. Row k of a block belongs
-    to node order[k]. The degree of an isolated node is 1 here, to avoid a division by zero; its row of A is empty.
+    As D^-1/2 A_tilde F = D^-1 A (D^-1/2 F), an unweighted graph needs no values in these coordinates. Row k of a
+    block belongs to node order[k]. The degree of an isolated node is 1 here, to avoid a division by zero;
+    its row of A is empty.
 
     Attributes
     ----------

@@ -36,11 +36,11 @@ class Backend(Protocol):
         A block `out`, where given, is overwritten and returned, which saves the allocation of another one.
         """
 
-    def from_layout(self, G: Any, out: Array, first: int = 0) -> Array:
+    def from_layout(self, block: Any, out: Array, first: int = 0) -> Array:
         """F of a block, written to the columns of `out` from `first` on."""
 
-    def add_rows(self, G: Any, nodes: Array, rows: Array) -> None:
-        """G += rows of F at these nodes."""
+    def add_rows(self, block: Any, nodes: Array, rows: Array) -> None:
+        """block += rows of F at these nodes."""
 
     def empty(self) -> Any:
         """An uninitialised block."""

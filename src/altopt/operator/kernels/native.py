@@ -62,16 +62,16 @@ class NativeBackend:
         self._compiled.to_layout(F, first, self.width, bits(out), self.layout.order, scale, kernel_threads())
         return out
 
-    def from_layout(self, G: Array, out: Array, first: int = 0) -> Array:
+    def from_layout(self, block: Array, out: Array, first: int = 0) -> Array:
         scale = self._root.astype(self.compute_dtype)
         self._compiled.from_layout(
-            bits(G), out, first, self.width, self.layout.order, scale, kernel_threads()
+            bits(block), out, first, self.width, self.layout.order, scale, kernel_threads()
         )
         return out
 
-    def add_rows(self, G: Array, nodes: Array, rows: Array) -> None:
+    def add_rows(self, block: Array, nodes: Array, rows: Array) -> None:
         at = self.layout.rows(nodes)
-        G[at, : self.width] += (rows / self._root[at][:, None]).astype(self.dtype)
+        block[at, : self.width] += (rows / self._root[at][:, None]).astype(self.dtype)
 
     def step(
         self,

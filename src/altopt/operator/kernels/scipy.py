@@ -50,13 +50,13 @@ class ScipyBackend:
         out[:] = scale * F[:, first : first + self.width][self._order]
         return out
 
-    def from_layout(self, G: Array, out: Array, first: int = 0) -> Array:
-        out[self._order, first : first + self.width] = G * self._root
+    def from_layout(self, block: Array, out: Array, first: int = 0) -> Array:
+        out[self._order, first : first + self.width] = block * self._root
         return out
 
-    def add_rows(self, G: Array, nodes: Array, rows: Array) -> None:
+    def add_rows(self, block: Array, nodes: Array, rows: Array) -> None:
         at = self.layout.rows(nodes)
-        G[at] += (rows / self._root[at]).astype(self.dtype)
+        block[at] += (rows / self._root[at]).astype(self.dtype)
 
     def step(
         self,

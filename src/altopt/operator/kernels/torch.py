@@ -62,14 +62,14 @@ class TorchBackend:
         block = self.vector(factor) * torch.from_numpy(rows).to(self.device, self.compute_dtype) / self._root
         return block.to(self.dtype) if out is None else out.copy_(block)
 
-    def from_layout(self, G: torch.Tensor, out: Array, first: int = 0) -> Array:
-        out[self._order, first : first + self.width] = (G * self._root).cpu().numpy()
+    def from_layout(self, block: torch.Tensor, out: Array, first: int = 0) -> Array:
+        out[self._order, first : first + self.width] = (block * self._root).cpu().numpy()
         return out
 
-    def add_rows(self, G: torch.Tensor, nodes: Array, rows: Array) -> None:
+    def add_rows(self, block: torch.Tensor, nodes: Array, rows: Array) -> None:
         at = torch.from_numpy(self.layout.rows(nodes).astype(np.int64)).to(self.device)
         added = torch.from_numpy(np.ascontiguousarray(rows)).to(self.device, self.compute_dtype)
-        G[at] += (added / self._root[at]).to(self.dtype)
+        block[at] += (added / self._root[at]).to(self.dtype)
 
     def step(
         self,
