@@ -91,7 +91,7 @@ def test_an_unknown_name_lists_the_names_and_a_near_one():
 
 
 def test_missing_files_say_which_folder_was_looked_at(tmp_path, monkeypatch):
-    with pytest.raises(InputError, match=r"planetoid.Cora.raw, but it is not there.*ALTOPT_DATA") as caught:
+    with pytest.raises(InputError, match=r"planetoid.Cora.raw, but it is not on disk.*ALTOPT_DATA") as caught:
         datasets.load("cora", data=tmp_path)
     assert str(tmp_path) in str(caught.value)
     monkeypatch.setenv("ALTOPT_DATA", str(tmp_path))

@@ -277,7 +277,7 @@ REFUSED = {
     "bad.npy": (tables.read_features, "bad.npy is not a file written by numpy.save"),
     "cube.npy": (tables.read_features, r"cube.npy must hold a 2-D array of numbers; .* shape \(2, 2, 2\)"),
     "out.xlsx": (predict, "out.xlsx ends in neither .parquet nor .csv"),
-    "deeper/out.csv": (predict, "the folder .*deeper of .*out.csv is not there; create it first"),
+    "deeper/out.csv": (predict, "the folder .*deeper of .*out.csv does not exist; create it first"),
     "./y.parquet": (Graph, "y.parquet has no column 'source'; it has 'node', 'label'"),
 }
 

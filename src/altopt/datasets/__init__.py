@@ -1,4 +1,4 @@
-"""Data to try the method on: two kinds that come with the package, and the benchmark graphs by name."""
+"""Data sets by name: two that come with the package, and benchmark graphs from raw files."""
 
 from difflib import get_close_matches
 from pathlib import Path
@@ -22,21 +22,38 @@ def load(
     download: bool = False,
     largest_component: bool = False,
 ) -> Dataset:
-    """A data set by name, in any case; raw files are looked for in `data`, or where ALTOPT_DATA points.
+    """A data set by name.
 
-    Files that are not there are fetched into that folder only if `download` says so. `largest_component` leaves
-    out all nodes but those of the largest connected part.
+    Parameters
+    ----------
+    name : str
+        One of `available()`, in upper or lower case.
+    data : path, optional
+        The folder of raw files. Default: the environment variable ALTOPT_DATA, else ./data.
+    download : bool, default False
+        Download raw files that are missing. Nothing is written to disk otherwise.
+    largest_component : bool, default False
+        Keep the nodes of the largest connected component only.
 
+    Returns
+    -------
+    Dataset
+
+    Examples
+    --------
     >>> load("Digits").X.shape
     (1797, 64)
+    >>> load("kora")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    altopt.errors.InputError: No data set is called 'kora'. Did you mean Cora? There are ...
     """
     wanted = plain(name)
-    found = BUILT_IN[wanted]() if wanted in BUILT_IN else read(source_of(name), data, download=download)
-    return found.largest_component() if largest_component else found
+    dataset = BUILT_IN[wanted]() if wanted in BUILT_IN else read(source_of(name), data, download=download)
+    return dataset.largest_component() if largest_component else dataset
 
 
 def source_of(name: str) -> Source:
-    """Where a benchmark graph comes from; a name that is not known is refused with a near one."""
+    """The source of a benchmark graph; an unknown name is refused, with the nearest known one."""
     wanted = plain(name)
     for source in SOURCES:
         if source.name.lower() == wanted:
@@ -52,6 +69,6 @@ def plain(name: str) -> str:
 
 
 def available(data: str | Path | None = None) -> dict[str, bool]:
-    """Every name that `load` knows, and whether its files are there now."""
+    """Every name that `load` knows, and whether its files are on disk."""
     root = data_folder(data)
     return dict.fromkeys(BUILT_IN, True) | {source.name: not source.missing(root) for source in SOURCES}

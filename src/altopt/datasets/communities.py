@@ -1,4 +1,4 @@
-"""A generated graph: communities nested in classes, uneven degrees, and features that tell only a part."""
+"""A generated graph: communities nested in classes, skewed degrees and weakly informative features."""
 
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -13,12 +13,12 @@ from altopt.graph import Graph
 
 COMMUNITY_SIZE = 100  # nodes in a community, on average
 IN_COMMUNITY, IN_CLASS = 0.40, 0.25  # share of edges drawn inside the community, the class; the rest anywhere
-AT_ONCE = 4_000_000  # edges drawn at a time: large graphs pass through memory piece by piece
+EDGES_PER_BLOCK = 4_000_000  # edges drawn at a time, to bound the memory of a large graph
 
 
 @dataclass(frozen=True)
 class Generated:
-    """A generated graph as bare arrays, which is all a large one leaves room for."""
+    """A generated graph as bare arrays, for graphs too large to hold twice."""
 
     indptr: Array
     indices: Array  # int32, sorted in each row; both directions of every edge, all of weight 1
@@ -38,14 +38,42 @@ def communities(
     signal: float = 0.35,
     seed: int = 0,
 ) -> Dataset:
-    """A hierarchical degree-corrected block model with class-informative features.
+    """A hierarchical degree-corrected stochastic block model with class-informative features.
 
-    Nodes have lognormal weights theta. An edge's first end is drawn in proportion to theta from all nodes,
-    its second end likewise from the first one's community (40 %), class (25 %) or from all nodes (35 %).
-    An edge drawn twice counts once, which leaves a little less than `mean_degree`; `n_edges`, where given, is met
-    exactly. "dense" features are  X_i = signal * (class centroid + community centroid) + noise,  all standard
-    normal; "words" are 0/1 columns, where a share `signal` of a node's words comes from its class's and its
-    community's own vocabularies, the rest from everybody's. Node numbers are shuffled and tell nothing.
+    Nodes have lognormal weights theta. The source of an edge is drawn from all nodes in proportion to theta, its
+    target likewise from the source's community (40 %), from its class (25 %) or from all nodes (35 %). Node numbers
+    are shuffled and carry no information.
+
+    Parameters
+    ----------
+    n_nodes, n_classes : int
+        At least 2 classes, and 10 nodes for each.
+    mean_degree : float, default 8
+        Approximate: repeated edges count once, which leaves a little less.
+    n_edges : int, optional
+        The exact number of undirected edges, instead of `mean_degree`.
+    n_features : int, default 64
+        The number of columns of X.
+    features : {"dense", "words"}, default "dense"
+        "dense": X_i = signal * (class centroid + community centroid) + noise, all standard normal. "words": sparse
+        0/1 columns; a share `signal` of a node's words comes from the vocabularies of its class and its community,
+        the rest from a common one.
+    signal : float, default 0.35
+        How informative the features are.
+    seed : int, default 0
+        The same seed gives the same graph.
+
+    Returns
+    -------
+    Dataset
+
+    Examples
+    --------
+    >>> data = communities(200, 4, n_edges=600, seed=1)
+    >>> data.graph
+    Graph(200 nodes, 600 edges, unweighted)
+    >>> data.X.shape, np.unique(data.y).tolist()
+    ((200, 64), [0, 1, 2, 3])
     """
     made = generate(n_nodes, n_classes, mean_degree, n_edges, n_features, features, signal, seed)
     A = sp.csr_array((np.ones(len(made.indices)), made.indices, made.indptr), shape=(n_nodes, n_nodes))
@@ -126,7 +154,7 @@ def draw_edges(
     total = np.concatenate([[0.0], np.cumsum(rng.lognormal(0.0, 0.8, n))])
     pairs = draw_pairs(blocks, total, n_edges, rng)
     while exactly and len(pairs) < n_edges:
-        # the pairs that are easily drawn are there already: most of these will be new only in a sparse graph
+        # likely pairs are drawn already, so that in a dense graph few of these are new
         more = draw_pairs(blocks, total, 2 * (n_edges - len(pairs)), rng)
         pairs = unique_in_place(np.concatenate([pairs, more]))
     if len(pairs) > n_edges:
@@ -149,9 +177,9 @@ def draw_pairs(blocks: Blocks, total: Array, n_draws: int, rng: np.random.Genera
         node[order] = np.searchsorted(total, point[order], side="right") - 1
         return np.asarray(np.clip(node, low, high - 1))
 
-    found = []
-    for start in range(0, n_draws, AT_ONCE):
-        count = min(AT_ONCE, n_draws - start)
+    blocks_of_pairs = []
+    for start in range(0, n_draws, EDGES_PER_BLOCK):
+        count = min(EDGES_PER_BLOCK, n_draws - start)
         source = draw(0, n, count)
         kind = rng.random(count)
         community, klass = blocks.community_of_node[source], blocks.class_of_node[source]
@@ -160,8 +188,10 @@ def draw_pairs(blocks: Blocks, total: Array, n_draws: int, rng: np.random.Genera
         high = np.select(inside, [blocks.community_bounds[community + 1], blocks.class_bounds[klass + 1]], n)
         target = draw(low, high, count)
         pair = np.minimum(source, target) * np.int64(n) + np.maximum(source, target)
-        found.append(pair[source != target])
-    return unique_in_place(np.concatenate(found) if found else np.empty(0, dtype=np.int64))
+        blocks_of_pairs.append(pair[source != target])
+    return unique_in_place(
+        np.concatenate(blocks_of_pairs) if blocks_of_pairs else np.empty(0, dtype=np.int64)
+    )
 
 
 def unique_in_place(values: Array) -> Array:

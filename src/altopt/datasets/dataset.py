@@ -1,4 +1,4 @@
-"""What a data set is: features, true labels, a graph or none, and the splits that came with it."""
+"""Dataset: features, true labels, a graph or none, and the published splits."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,17 +11,40 @@ from altopt.graph import Graph
 
 @dataclass(frozen=True)
 class Dataset:
-    """Nodes with features and known true labels, ready for `splits` and `AltOpt.fit`."""
+    """Nodes with features and true labels, ready for `altopt.datasets.splits` and `AltOpt.fit`.
+
+    Attributes
+    ----------
+    name : str
+        As `load` knows it.
+    X : ndarray or csr_array of shape (n_nodes, n_features)
+        Dense or sparse, as the source has it.
+    y : ndarray of shape (n_nodes,)
+        The true class of every node, -1 where the source has none.
+    graph : Graph or None
+        None: AltOpt builds the k-nearest-neighbour graph of X.
+    splits : dict or None
+        Boolean masks "train", "validation" and "test", each of shape (n_splits, n_nodes).
+    note : str
+        The source, and what to know about it.
+
+    Examples
+    --------
+    >>> from altopt.datasets import communities
+    >>> data = communities(100, 2, seed=0)
+    >>> data.only(np.arange(50)).X.shape
+    (50, 64)
+    """
 
     name: str
-    X: Any  # n x d, dense or scipy sparse, as the source has it
-    y: Array  # the true class number of every node
-    graph: Graph | None  # None: made for the k-nearest-neighbour graph that AltOpt builds from X
-    splits: dict[str, Array] | None  # bool masks "train", "validation", "test", each (n_splits, n_nodes)
-    note: str  # where it comes from and what to know
+    X: Any
+    y: Array
+    graph: Graph | None
+    splits: dict[str, Array] | None
+    note: str
 
     def only(self, nodes: Array) -> "Dataset":
-        """These nodes, in this order, and the edges among them: nothing else is left in it."""
+        """The data set induced by these nodes, in this order."""
         splits = (
             None if self.splits is None else {part: masks[:, nodes] for part, masks in self.splits.items()}
         )
@@ -29,15 +52,15 @@ class Dataset:
         return replace(self, X=self.X[nodes], y=self.y[nodes], graph=graph, splits=splits)
 
     def largest_component(self) -> "Dataset":
-        """The largest connected part of the graph; equal ones: the one that holds the first node of them."""
+        """The largest connected component; among equal ones, that of the first node."""
         if self.graph is None:
             return self
-        part = self.graph.components
-        return self.only(np.flatnonzero(part == np.bincount(part).argmax()))
+        component = self.graph.components
+        return self.only(np.flatnonzero(component == np.bincount(component).argmax()))
 
 
 def subgraph(graph: Graph, nodes: Array) -> Graph:
-    """The graph of these nodes alone, numbered anew from 0 in the given order."""
+    """The induced subgraph, its nodes numbered from 0 in the given order."""
     directed = graph.directed_adjacency is not None
     A = graph.directed_adjacency if directed else graph.adjacency
     return Graph(A[nodes][:, nodes], directed=directed)

@@ -1,4 +1,4 @@
-"""Fetching raw files, when asked to, through the packages that publish them; whole or not at all."""
+"""Downloads of raw files through the packages that publish them; a file is complete or absent."""
 
 import csv
 import shutil
@@ -13,7 +13,7 @@ from altopt.errors import InputError, require_extra
 
 
 class Origin(Protocol):
-    """Who publishes a data set."""
+    """The publisher of a data set."""
 
     def fetch(self, root: Path) -> None:
         """Put the raw files where they belong under `root`."""
@@ -50,7 +50,7 @@ class FromOGB:
 
 @dataclass(frozen=True)
 class FromAddress:
-    """A single file that no package carries."""
+    """A single file at an address, published by no package."""
 
     url: str
     folder: str
@@ -61,7 +61,7 @@ class FromAddress:
 
 
 def fetch(name: str, origin: Origin, root: Path, folder: str, files: tuple[str, ...]) -> None:
-    """Download beside, then move into `root / folder`: what was broken off leaves nothing behind."""
+    """Download into a temporary folder, then move into `root / folder`: an interrupted download leaves nothing."""
     if not root.is_dir():
         root.mkdir(parents=True)
         try:
@@ -69,16 +69,16 @@ def fetch(name: str, origin: Origin, root: Path, folder: str, files: tuple[str, 
         except InputError:
             root.rmdir()
             raise
-    with tempfile.TemporaryDirectory(prefix=".download-", dir=root) as beside:
-        attempt(lambda: origin.fetch(Path(beside)), name, root / folder, files)
-        lost = [file for file in files if not (Path(beside) / folder / file).is_file()]
-        if lost:
+    with tempfile.TemporaryDirectory(prefix=".download-", dir=root) as temporary:
+        attempt(lambda: origin.fetch(Path(temporary)), name, root / folder, files)
+        absent = [file for file in files if not (Path(temporary) / folder / file).is_file()]
+        if absent:
             raise InputError(
-                f"The download of {name} did not bring {lost[0]}. {by_hand(name, root / folder, files)}"
+                f"The download of {name} did not bring {absent[0]}. {by_hand(name, root / folder, files)}"
             )
         for file in files:
             (root / folder / file).parent.mkdir(parents=True, exist_ok=True)
-            shutil.move(Path(beside) / folder / file, root / folder / file)
+            shutil.move(Path(temporary) / folder / file, root / folder / file)
 
 
 def attempt(job: Callable[[], None], name: str, place: Path, files: tuple[str, ...]) -> None:
@@ -86,10 +86,10 @@ def attempt(job: Callable[[], None], name: str, place: Path, files: tuple[str, .
         job()
     except InputError:
         raise
-    except Exception as cause:  # no network has many faces: each package and protocol raises its own
-        said = (str(cause) or type(cause).__name__).strip().splitlines()[0]
+    except Exception as cause:  # each package and protocol raises an error of its own
+        reason = (str(cause) or type(cause).__name__).strip().splitlines()[0]
         raise InputError(
-            f"{name} could not be downloaded ({said}). Is there a network? {by_hand(name, place, files)}"
+            f"{name} could not be downloaded ({reason}). Is there a network? {by_hand(name, place, files)}"
         ) from cause
 
 

@@ -70,7 +70,7 @@ def table(path: Path, dtype: Any) -> Array:
         column_types=dict.fromkeys(names, kind), null_values=["", "nan"], strings_can_be_null=True
     )
     with pa.input_stream(path, compression="gzip") as stream:
-        found = pa.csv.open_csv(stream, pa.csv.ReadOptions(column_names=names), convert_options=read_as)
-        # batch by batch: the columns of a large table are not held beside the array
-        blocks = [np.column_stack([column.to_numpy(zero_copy_only=False) for column in b]) for b in found]
+        batches = pa.csv.open_csv(stream, pa.csv.ReadOptions(column_names=names), convert_options=read_as)
+        # batch by batch, so that a large table is not held twice
+        blocks = [np.column_stack([column.to_numpy(zero_copy_only=False) for column in b]) for b in batches]
     return np.concatenate(blocks).astype(dtype, copy=False)

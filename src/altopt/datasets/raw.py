@@ -18,7 +18,7 @@ from altopt.graph import Graph
 
 @dataclass(frozen=True)
 class Source:
-    """Where a data set's raw files lie under the data folder, and what reads them."""
+    """The location of a data set's raw files under the data folder, and their reader."""
 
     name: str
     folder: str
@@ -29,12 +29,12 @@ class Source:
     also: tuple[str, ...] = ()  # other folders in which people keep the same files
 
     def missing(self, root: Path) -> list[str]:
-        """The files that are not there."""
+        """The files that are not on disk."""
         place = self.place(root)
         return [file for file in self.files if not (place / file).is_file()]
 
     def place(self, root: Path) -> Path:
-        """The folder that holds the files, or should."""
+        """The folder of the files, on disk or to be."""
         places = [root / folder for folder in (self.folder, *self.also)]
         return next((place for place in places if (place / self.files[0]).is_file()), places[0])
 
@@ -53,7 +53,7 @@ def read(source: Source, data: str | Path | None = None, *, download: bool = Fal
         missing = source.missing(root)
     if missing:
         raise InputError(
-            f"{source.name} needs {missing[0]} in {root / source.folder}, but it is not there. "
+            f"{source.name} needs {missing[0]} in {root / source.folder}, but it is not on disk. "
             f"Fetch it with: altopt datasets get {source.name}. Or put the raw files there, or name the folder that "
             f"holds them (the root above {source.folder}) in the environment variable ALTOPT_DATA."
         )
@@ -111,10 +111,10 @@ def from_data(source: Source, data: Any, splits: dict[str, Array] | None) -> Dat
 
 def masks(n_nodes: int, **parts: Array) -> dict[str, Array]:
     """A single split, from the node numbers of its parts."""
-    found = {part: np.zeros((1, n_nodes), dtype=bool) for part in parts}
+    split = {part: np.zeros((1, n_nodes), dtype=bool) for part in parts}
     for part, nodes in parts.items():
-        found[part][0, nodes] = True
-    return found
+        split[part][0, nodes] = True
+    return split
 
 
 def adjacency(ends: Array, n_nodes: int) -> sp.csr_array:

@@ -1,4 +1,4 @@
-"""The two graphs of the inductive protocol, Reddit and Flickr, from the files they were given out in."""
+"""Reddit and Flickr, the graphs of the inductive protocol, from their published files."""
 
 import json
 from pathlib import Path

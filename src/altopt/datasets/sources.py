@@ -1,4 +1,4 @@
-"""Every benchmark graph by name: where its raw files lie, what reads them, and who publishes them."""
+"""Every benchmark graph by name: the location, reader and publisher of its raw files."""
 
 from altopt.datasets import open_graph
 from altopt.datasets.download import FromAddress, FromGeometric, FromOGB

@@ -1,4 +1,4 @@
-"""Which labels are shown, which choose and which judge: seeded random splits, and given ones."""
+"""Training, validation and test nodes: seeded random splits, and published ones."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -12,13 +12,28 @@ from altopt.errors import InputError
 
 @dataclass(frozen=True)
 class Split:
-    """Node numbers in ascending order; no node is in two of the three."""
+    """Training, validation and test nodes; the three are disjoint.
+
+    Attributes
+    ----------
+    train, validation, test : ndarray of int
+        Node positions in ascending order.
+    how : str
+        The rule that made the split, in words.
+    seed : int or None
+        The seed of a random split, the number of a published one.
+
+    Examples
+    --------
+    >>> per_class([0, 0, 1, 1], n_train=1, n_validation=0, n_test=2, seed=0).train.tolist()
+    [1, 3]
+    """
 
     train: Array
     validation: Array
     test: Array
-    how: str = ""  # the rule, in words
-    seed: int | None = None  # of a random split; of a given one its number
+    how: str = ""
+    seed: int | None = None
 
 
 def per_class(y: Any, n_train: int, n_validation: int = 500, n_test: int = 1000, *, seed: int) -> Split:
@@ -50,7 +65,7 @@ def per_class(y: Any, n_train: int, n_validation: int = 500, n_test: int = 1000,
 
 
 def per_class_rest(y: Any, n_train: int = 20, n_validation: int = 30, *, seed: int) -> Split:
-    """`n_train` and `n_validation` random nodes of each class to train and to choose by, all others to judge.
+    """`n_train` and `n_validation` random nodes of each class for training and validation, all others for testing.
 
     >>> split = per_class_rest([0, 0, 0, 1, 1, 1], n_train=1, n_validation=1, seed=0)
     >>> len(split.train), len(split.validation), len(split.test)

@@ -1,4 +1,4 @@
-"""How large a data set is, and how large the paper says it is."""
+"""Sizes of data sets: counted, and as published in the paper."""
 
 from typing import NamedTuple
 
@@ -32,6 +32,6 @@ PAPER = {
 
 
 def statistics(data: Dataset) -> Statistics:
-    """Counted, not looked up."""
+    """The sizes of a data set, counted."""
     n_edges = 0 if data.graph is None else data.graph.n_edges
     return Statistics(len(data.y), n_edges, data.X.shape[1], len(np.unique(data.y[data.y >= 0])))

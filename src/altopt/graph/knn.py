@@ -15,9 +15,25 @@ Ends = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 @dataclass(frozen=True)
 class Neighbours:
-    """Who is near whom among the rows of X, a dense or sparse array.
+    """The nearest neighbours of rows among the rows of X.
 
-    `metric` is one of scikit-learn's; None is "cosine" for a sparse X and "euclidean" for a dense one.
+    Parameters
+    ----------
+    X : ndarray or sparse array of shape (n_nodes, n_features)
+        The known rows.
+    n_neighbors : int, default 10
+        Neighbours of each row.
+    metric : str, optional
+        One of scikit-learn's. Default: "cosine" for a sparse X, "euclidean" for a dense one.
+
+    Examples
+    --------
+    >>> neighbours = Neighbours(np.array([[0.0], [1.0], [5.0], [6.0]]), n_neighbors=1)
+    >>> neighbours.graph()
+    Graph(4 nodes, 2 edges, unweighted)
+    >>> rows, known = neighbours.edges_of(np.array([[0.9]]))
+    >>> rows.tolist(), known.tolist()
+    ([0], [1])
     """
 
     X: Any
@@ -50,10 +66,8 @@ class Neighbours:
             return np.zeros(0, np.int64), np.zeros(0, np.int64)
         metric = self.metric or ("cosine" if sparse.issparse(self.X) else "euclidean")
         index = NearestNeighbors(n_neighbors=k, metric=metric).fit(self.X)
-        near = index.kneighbors(
-            X_new, return_distance=False
-        )  # of None: of each row, itself left out by index
-        return np.repeat(np.arange(n), k), near.astype(np.int64).ravel()
+        nearest = index.kneighbors(X_new, return_distance=False)  # None: the rows of X, each without itself
+        return np.repeat(np.arange(n), k), nearest.astype(np.int64).ravel()
 
 
 def neighbour_graph(X: Any, n_neighbors: int = 10, metric: str | None = None) -> Graph:

@@ -1,4 +1,4 @@
-"""Tables in and out, Parquet or CSV, with the user's own node ids kept all the way."""
+"""Tables in Parquet or CSV: reading, writing, and matching rows by node id."""
 
 import os
 from collections.abc import Callable, Iterable
@@ -26,7 +26,7 @@ def is_table(value: object) -> bool:
 def columns(
     table: Any, required: tuple[str, ...] = (), optional: tuple[str, ...] | None = None
 ) -> dict[str, Array]:
-    """Columns of a pandas, polars or pyarrow table, all or some; a gap is None, NaN among floats."""
+    """Columns of a pandas, polars or pyarrow table, all or some; a missing value is None, NaN among floats."""
     table = table.collect() if hasattr(table, "collect") else table  # a polars LazyFrame
     names = [str(name) for name in (table.schema.names if comes_from(table, "pyarrow") else table.columns)]
     wanted = choose(names, required, tuple(names) if optional is None else optional, "the table")
@@ -39,12 +39,12 @@ def choose(
 ) -> list[str]:
     """The wanted ones of `names`, which must hold the required ones and none twice."""
     if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise InputError(f"{where} has two columns named {twice!r}; rename one of them.")
+        repeated = next(name for name in names if names.count(name) > 1)
+        raise InputError(f"{where} has two columns named {repeated!r}; rename one of them.")
     for name in required:
         if name not in names:
-            had = ", ".join(map(repr, names[:20])) + (", ..." if len(names) > 20 else "")
-            raise InputError(f"{where} has no column {name!r}; it has {had or 'no columns'}.")
+            present = ", ".join(map(repr, names[:20])) + (", ..." if len(names) > 20 else "")
+            raise InputError(f"{where} has no column {name!r}; it has {present or 'no columns'}.")
     return [name for name in dict.fromkeys((*required, *optional)) if name in names]
 
 
@@ -99,15 +99,15 @@ def read_sparse(path: PathLike) -> Any:
     _refuse_absent(path)
     try:
         return sparse.load_npz(path)
-    except Exception as error:  # zip, numpy and scipy each have their own ways to say no
-        said = f"{path} is not a file written by scipy.sparse.save_npz ({_line(error)})."
-        raise InputError(said) from error
+    except Exception as error:  # zip, numpy and scipy raise errors of their own
+        message = f"{path} is not a file written by scipy.sparse.save_npz ({_line(error)})."
+        raise InputError(message) from error
 
 
 def write_predictions(
     path: PathLike, ids: Any, labels: Any, confidence: Array, probabilities: Array, classes: Any
 ) -> None:
-    """Write `node, label, confidence, p_<class>...` as Parquet or CSV: the whole file or none of it."""
+    """Write `node, label, confidence, p_<class>...` as Parquet or CSV; an interrupted write leaves no partial file."""
     import pyarrow as pa
     import pyarrow.csv
     import pyarrow.parquet
@@ -116,7 +116,7 @@ def write_predictions(
     if write is None:
         raise InputError(f"{path} ends in neither .parquet nor .csv; name the output with one of them.")
     if not Path(path).parent.is_dir():
-        raise InputError(f"the folder {Path(path).parent} of {path} is not there; create it first.")
+        raise InputError(f"the folder {Path(path).parent} of {path} does not exist; create it first.")
     names = ["node", "label", "confidence", *(f"p_{name}" for name in as_array(classes).tolist())]
     values = [ids, labels, confidence, *np.asarray(probabilities).T]
     draft = Path(path).with_name(f".{Path(path).name}.{os.getpid()}.tmp")
@@ -146,10 +146,10 @@ def _column(table: Any, j: int) -> Array:
 
 
 def _from_pandas(series: Any) -> Array:
-    gone = series.isna().to_numpy()
-    if getattr(series.dtype, "kind", "O") == "O" or (gone.any() and series.dtype.kind in "iub"):
+    missing = series.isna().to_numpy()
+    if getattr(series.dtype, "kind", "O") == "O" or (missing.any() and series.dtype.kind in "iub"):
         values: Array = series.astype(object).to_numpy(copy=True)
-        values[gone] = None
+        values[missing] = None
         return values
     return np.asarray(series.to_numpy())
 
@@ -166,12 +166,12 @@ def _from_arrow(column: Any) -> Array:
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     text = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
-    if any(is_kind(column.type) for is_kind in text):  # one Python object for each word, not for each row
+    if any(is_kind(column.type) for is_kind in text):  # one Python object for each distinct string
         coded = pa.chunked_array([column] if isinstance(column, pa.Array) else column.chunks, column.type)
         coded = coded.cast(pa.large_string()).combine_chunks().dictionary_encode()
-        words = np.array([*coded.dictionary.to_pylist(), None], dtype=object)
-        spoken: Array = words[coded.indices.fill_null(len(words) - 1).to_numpy(zero_copy_only=False)]
-        return spoken
+        strings = np.array([*coded.dictionary.to_pylist(), None], dtype=object)
+        decoded: Array = strings[coded.indices.fill_null(len(strings) - 1).to_numpy(zero_copy_only=False)]
+        return decoded
     if column.null_count and not pa.types.is_floating(column.type):
         return np.fromiter(column.to_pylist(), dtype=object)
     column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
@@ -282,13 +282,13 @@ def _floats(kinds: Iterable[Any]) -> Any:
     return np.float32 if all(kind in narrow for kind in kinds) else np.float64
 
 
-def _refuse_gaps(fine: Array, column: str, ids: Array, path: PathLike) -> None:
-    if not fine.all():
-        node = ids.tolist()[int(np.argmin(fine))]
+def _refuse_missing(valid: Array, column: str, ids: Array, path: PathLike) -> None:
+    if not valid.all():
+        node = ids.tolist()[int(np.argmin(valid))]
         raise InputError(f"{path}, column {column!r}, has no finite number for node {node!r}; fill it in.")
 
 
-def _refuse_words(kind: Any, column: str, path: PathLike) -> None:
+def _refuse_text(kind: Any, column: str, path: PathLike) -> None:
     from pyarrow.types import is_boolean, is_decimal, is_floating, is_integer, is_null
 
     if not any(is_kind(kind) for is_kind in (is_integer, is_floating, is_boolean, is_decimal, is_null)):
@@ -298,18 +298,18 @@ def _refuse_words(kind: Any, column: str, path: PathLike) -> None:
 def _column_matrix(table: Any, names: list[str], ids: Array, path: PathLike) -> Array:
     kinds = [table.schema.field(name).type for name in names]
     for name, kind in zip(names, kinds):
-        _refuse_words(kind, name, path)
+        _refuse_text(kind, name, path)
     X = np.empty((table.num_rows, len(names)), _floats(kinds))
     for j, name in enumerate(names):
         X[:, j] = table.column(name).cast("double", safe=False).to_numpy()
-        _refuse_gaps(np.isfinite(X[:, j]), name, ids, path)
+        _refuse_missing(np.isfinite(X[:, j]), name, ids, path)
     return X
 
 
 def _list_matrix(column: Any, ids: Array, path: PathLike) -> Array:
     import pyarrow.compute as pc
 
-    _refuse_words(column.type.value_type, "features", path)
+    _refuse_text(column.type.value_type, "features", path)
     lengths = pc.list_value_length(column).fill_null(0).to_numpy()
     width = max(int(lengths.max()), 1)
     if (lengths != width).any():
@@ -324,5 +324,5 @@ def _list_matrix(column: Any, ids: Array, path: PathLike) -> Array:
         flat = pc.list_flatten(chunk).cast("double", safe=False).to_numpy(zero_copy_only=False)
         X[start : start + len(chunk)] = flat.reshape(len(chunk), width)
         start += len(chunk)
-    _refuse_gaps(np.asarray(np.isfinite(X).all(axis=1)), "features", ids, path)
+    _refuse_missing(np.asarray(np.isfinite(X).all(axis=1)), "features", ids, path)
     return X

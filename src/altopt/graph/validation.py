@@ -1,4 +1,4 @@
-"""What comes in at the door: X, y, validation labels and settings, read in any form, checked once, refused in words."""
+"""X, y and validation labels: read in any form, checked once."""
 
 import numbers
 import warnings
@@ -44,7 +44,7 @@ def is_default_index(index: Any) -> bool:
 
 
 def numbers_of_table(table: Any) -> Array:
-    """The table's columns side by side; a column that is not numbers is named."""
+    """The columns of a table as a matrix; a column that is not numeric is refused by name."""
     columns = tables.columns(table)
     for name, column in columns.items():
         if column.dtype.kind not in "biuf" and not all(
@@ -58,10 +58,10 @@ def numbers_of_table(table: Any) -> Array:
 
 
 def require_finite(X: Any, missing: bool = False) -> None:
-    """Refuse infinity in X, and NaN unless it may be `missing`: naming the first place, a block of rows at a time."""
-    fine = not_infinite if missing else np.isfinite
+    """Refuse infinity in X, and NaN unless `missing` values are allowed, naming the first entry."""
+    valid = not_infinite if missing else np.isfinite
     if sp.issparse(X):
-        bad = np.flatnonzero(~fine(X.data))
+        bad = np.flatnonzero(~valid(X.data))
         if len(bad):
             row = int(np.searchsorted(X.indptr, bad[0], side="right") - 1)
             raise InputError(bad_number(X.data[bad[0]], row, int(X.indices[bad[0]])))
@@ -71,7 +71,7 @@ def require_finite(X: Any, missing: bool = False) -> None:
     for rows in row_blocks(X.shape[0]):
         block = np.asarray(X[rows])
         if not np.isfinite(block.sum(dtype=np.float64)):
-            where = np.argwhere(~fine(block))
+            where = np.argwhere(~valid(block))
             if len(where):
                 row, column = where[0]
                 raise InputError(bad_number(block[row, column], rows.start + int(row), int(column)))
@@ -107,11 +107,11 @@ def not_infinite(values: Array) -> Array:
 
 
 def bad_number(value: Any, row: int, column: int) -> str:
-    found = "NaN" if np.isnan(value) else "inf"
+    number = "NaN" if np.isnan(value) else "inf"
     return (
-        f"X must hold finite numbers, but has {found} in row {row}, column {column}. "
-        "Fill in NaN and inf before fitting (0 means: says nothing); NaN may stay where the encoder takes it, such as "
-        "HistGradientBoostingClassifier with RawInputs."
+        f"X must hold finite numbers, but has {number} in row {row}, column {column}. "
+        "Fill in NaN and inf before fitting (0 carries no information); NaN may stay where the encoder takes it, "
+        "such as HistGradientBoostingClassifier with RawInputs."
     )
 
 
@@ -131,11 +131,13 @@ def read_y(y: Any, n_rows: int, classes: Any = None) -> tuple[Array, Array]:
     present = np.unique(labels)
     declared = present if classes is None else np.unique(plain_labels(as_column(classes), None))
     if classes is not None:
-        alike = declared.dtype.kind in "US" if present.dtype.kind in "US" else declared.dtype.kind not in "US"
-        strangers = present[~np.isin(present, declared)] if alike else present
-        if len(strangers):
+        comparable = (
+            declared.dtype.kind in "US" if present.dtype.kind in "US" else declared.dtype.kind not in "US"
+        )
+        undeclared = present[~np.isin(present, declared)] if comparable else present
+        if len(undeclared):
             raise InputError(
-                f"y holds the label {strangers.tolist()[0]!r}, which classes= does not list. Add it or hide it."
+                f"y holds the label {undeclared.tolist()[0]!r}, which classes= does not list. Add it or hide it."
             )
         empty = declared[~np.isin(declared, present)]
         if len(empty):
@@ -161,7 +163,7 @@ def wants_objects(values: Array, classes: Array) -> bool:
 
 
 def as_column(y: Any) -> Array:
-    """y as one flat array that keeps each entry as it is."""
+    """y as a 1-D array whose entries keep their types."""
     if y is None:
         raise InputError(
             "AltOpt requires y to be passed, but the target y is None. Give one label per node, -1 where unknown."
@@ -173,10 +175,10 @@ def as_column(y: Any) -> Array:
     if hasattr(y, "to_numpy"):
         y = y.to_numpy()
     elif isinstance(y, (list, tuple)) and any(isinstance(v, str) or v is None for v in y):
-        # numpy would turn ["a", -1] into text: keep the entries apart
-        held = np.empty(len(y), dtype=object)
-        held[:] = y
-        y = held
+        # numpy would turn ["a", -1] into text
+        entries = np.empty(len(y), dtype=object)
+        entries[:] = y
+        y = entries
     values = np.asarray(y)
     if values.ndim == 2 and values.shape[1] == 1:
         warnings.warn(
@@ -191,7 +193,7 @@ def as_column(y: Any) -> Array:
 
 
 def known_labels(values: Array) -> Array:
-    """False where the entry is -1, None or NaN (also as the text numpy makes of them)."""
+    """A mask of known labels: False where y is -1, None or NaN, also as text."""
     if values.dtype.kind in "iu":
         return np.asarray(values != UNKNOWN)
     if values.dtype.kind == "f":
@@ -212,7 +214,7 @@ def is_unknown(value: Any) -> bool:
 
 
 def plain_labels(labels: Array, rows: Array | None) -> Array:
-    """Labels as one sortable array: all text, all whole numbers or all bools; anything else is refused."""
+    """Labels as a sortable array of text, whole numbers or bools; other types are refused."""
     if labels.dtype == object:
         if all(isinstance(v, str) for v in labels):
             labels = labels.astype(str)
@@ -224,11 +226,11 @@ def plain_labels(labels: Array, rows: Array | None) -> Array:
                 f"y mixes labels of types {', '.join(kinds)}. Use one type (text or whole numbers) for all labels."
             )
     if labels.dtype.kind == "f":
-        broken = np.flatnonzero(~(labels == np.round(labels)) | np.isinf(labels))
-        if len(broken):
-            place = f" in row {rows[broken[0]]}" if rows is not None else ""
+        fractional = np.flatnonzero(~(labels == np.round(labels)) | np.isinf(labels))
+        if len(fractional):
+            place = f" in row {rows[fractional[0]]}" if rows is not None else ""
             raise InputError(
-                f"Unknown label type: y holds {labels[broken[0]]}{place}. "
+                f"Unknown label type: y holds {labels[fractional[0]]}{place}. "
                 "Labels are whole numbers or text; AltOpt classifies and does not fit continuous targets."
             )
     elif labels.dtype.kind not in "iubUS":
@@ -241,7 +243,7 @@ def plain_labels(labels: Array, rows: Array | None) -> Array:
 def read_validation(
     validation: tuple[Any, Any] | None, graph: Graph, labelled: Array, classes: Array
 ) -> tuple[Array, Array] | None:
-    """Positions and class numbers of validation nodes, none of which may have a label in y."""
+    """Positions and class numbers of validation nodes; a node with a label in y is refused."""
     if validation is None:
         return None
     nodes, labels = validation
