@@ -95,7 +95,7 @@ class Records:
         os.close(self._lock)
 
     def refresh(self) -> list[Record]:
-        """What has been added since the last look, by whomever."""
+        """The records that any process has added since the last call."""
         with self.path.open("rb") as file:
             file.seek(self._read_up_to)
             fresh, _, _ = file.read().rpartition(b"\n")
@@ -113,7 +113,7 @@ class Records:
             size = file.seek(0, os.SEEK_END)
             file.seek(0)
             whole = file.read().rfind(b"\n") + 1
-            if whole < size:  # someone was stopped in the middle of a line
+            if whole < size:  # a process was stopped in the middle of a line
                 file.truncate(whole)
             file.seek(whole)
             file.write(line)

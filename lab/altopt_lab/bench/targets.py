@@ -161,10 +161,10 @@ TARGETS = (
         "points",
     ),
     Target("peak RSS of a whole default fit", "memory", "products", "default_gb", "<=", 6.0, "GB"),
-    Target("time a node at up to 8x, against 1x", "growth", "arxiv", "time", "<=", 1.15),
-    Target("memory a node at up to 8x, against 1x", "growth", "arxiv", "memory", "<=", 1.15),
+    Target("time per node at up to 8x, against 1x", "growth", "arxiv", "time", "<=", 1.15),
+    Target("memory per node at up to 8x, against 1x", "growth", "arxiv", "memory", "<=", 1.15),
     Target(
-        "what the shares of 100 ledgers lack of their rows of F",
+        "largest part of a row of F missing from its explanation, of 100",
         "update",
         "arxiv",
         "ledger",
@@ -172,9 +172,9 @@ TARGETS = (
         1e-5,
         "of it",
     ),
-    Target("one new label, 99 of 100 within", "update", "arxiv", "p99_ms", "<=", 50.0, "ms"),
+    Target("update by one label, 99th percentile", "update", "arxiv", "p99_ms", "<=", 50.0, "ms"),
     Target(
-        "one new label on 200,000 nodes, against a full solve",
+        "update by one label on 200,000 nodes, against a full solve",
         "update",
         "arxiv",
         "ratio_200k",
@@ -182,9 +182,11 @@ TARGETS = (
         0.02,
         "%",
     ),
-    Target("nodes that it touches, of 200,000", "update", "arxiv", "touched_200k", "<=", 0.02, "%"),
-    Target("rows of F that it moves, of 200,000", "update", "arxiv", "changed_200k", "<=", 0.02, "%"),
-    Target("memory of one new label on 4 times the graph", "update", "arxiv", "memory_4x", "<=", 1.5),
+    Target("nodes touched by it, of 200,000", "update", "arxiv", "touched_200k", "<=", 0.02, "%"),
+    Target("rows of F changed by it, of 200,000", "update", "arxiv", "changed_200k", "<=", 0.02, "%"),
+    Target(
+        "memory of an update by one label on 4 times the graph", "update", "arxiv", "memory_4x", "<=", 1.5
+    ),
 )
 
 

@@ -26,7 +26,7 @@ def run(task: str, *, tasks: str = "altopt_lab.bench.tasks", **arguments: Any) -
         if line.startswith(MARK):
             return dict(json.loads(line.removeprefix(MARK)))
     last = (done.stderr.strip().splitlines() or [f"ended with code {done.returncode}"])[-1]
-    # the kernel ends whoever takes the last of the memory, without a word
+    # the kernel kills a process that exhausts the memory, without a message
     reason = "out of memory" if done.returncode == -9 else last
     raise WorkerError(f"{task} did not finish: {reason}")
 

@@ -23,7 +23,7 @@ def results_report(records: list[Record], path: Path) -> None:
     """Write the page."""
     index = RecordIndex(records)
     title, *lead = (" ".join(part.split()) for part in HEAD.replace("`", "").strip().split("\n\n"))
-    judged = {"name": "claims", "title": "What the paper claims", "origin": ""}
+    judged = {"name": "claims", "title": "Claims of the paper", "origin": ""}
     sections = [judged | {"shown": [ready(claims_table(index)), ready(cells_table(index))]}]
     for paper_table in PAPER_TABLES.values():
         source = " ".join(

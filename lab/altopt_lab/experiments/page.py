@@ -18,18 +18,18 @@ Every table and figure of the paper, from runs on record beside the paper's own 
 the runs of one of them, `altopt reproduce all` of all; this page is written by `make results` from
 `results/runs.jsonl`, one JSON line a run with its settings, seeds and versions.
 
-Accuracies are in %, mean ± standard deviation over runs (splits x runs of each). Our splits are drawn anew under the
-paper's rules, the same for every method, so that methods compare on this page; single figures differ from the
-paper's by the splits too. Settings were chosen by validation accuracy alone, on splits of their own (seeds from 1000
-on) that are never reported: ALT-OPT's for each data set and label rate, a peer's for each data set at 20 labels
-per class and, where the files say "by share", at 30 % of the nodes, from the search space of the paper's appendix.
-For ALT-OPT that space also holds what the paper leaves open (a linear encoder beside the MLP, the leading directions
-of the diffused features as its input, hops beside them where settings name `inputs`, the mean of five MLPs where they
-name `n_members`); settings under which a fit takes more than a few seconds were left out. They are files in
-`lab/altopt_lab/experiments/settings`; every trial is in `results/tuning.jsonl`. In a run validation labels keep the
-best round or epoch and nothing else. `AltOpt()` is the library's default: no validation label, nothing tuned. Runs that
-differ only by their seed come out alike where ALT-OPT's encoder is linear: nothing in it is drawn at random. `not run`
-means that there was no time for it yet, unless a note says otherwise; the command under the heading runs it.
+Accuracies are in %, mean ± standard deviation over runs (splits x runs of each). Splits follow the paper's rules and
+are the same for every method, so that methods can be compared on this page; single figures also differ from the
+paper's because the splits do. Settings were chosen by validation accuracy alone, on splits that are never reported
+(seeds from 1000 on): those of ALT-OPT for each data set and label rate, those of a baseline for each data set at 20
+labels per class and, where its file says "by share", at 30 % of the nodes. The search space is that of the paper's
+appendix. For ALT-OPT it also covers what the paper leaves open: a linear encoder beside the MLP, the leading
+directions of the diffused features as its input, hops beside them (`inputs`), and the mean of five MLPs
+(`n_members`). Settings under which a fit takes more than a few seconds were left out. Chosen settings are files in
+`lab/altopt_lab/experiments/settings`; every trial is in `results/tuning.jsonl`. In a run validation labels choose the
+best round or epoch and nothing else. `AltOpt()` is the library's default: no validation labels, nothing tuned. Where
+the encoder of ALT-OPT is linear, runs that differ only by their seed are identical: nothing is random. `not run`
+means that there are no runs yet, unless a note says otherwise; the command under the heading makes them.
 """
 NOTES = Path(__file__).parent / "notes.json"
 
@@ -44,7 +44,7 @@ def page(records: list[Record]) -> str:
 
 def claims_table(index: RecordIndex) -> Table:
     rows = [(verdict.claim, verdict.outcome, verdict.evidence) for verdict in verdicts(index)]
-    return Table("What the paper claims", ("claim", "here", "by"), rows)
+    return Table("Claims of the paper", ("claim", "here", "by"), rows)
 
 
 def cells_table(index: RecordIndex) -> Table:
@@ -57,7 +57,7 @@ def cells_table(index: RecordIndex) -> Table:
         rows.append((str(result.cell), ours, target, met, str(result.n_splits), f"{result.paper:.2f}", gap))
     columns = ("cell", "ALT-OPT", "target", "", "splits", "paper", "difference")
     note = "Target: APPNP on the same splits, plus what ALT-OPT was ahead by in the paper, minus 0.5."
-    return Table("ALT-OPT cell by cell", columns, rows, (note, *remarks("cells")))
+    return Table("ALT-OPT by cell", columns, rows, (note, *remarks("cells")))
 
 
 def remarks(name: str) -> tuple[str, ...]:

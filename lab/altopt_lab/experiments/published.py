@@ -33,7 +33,7 @@ def accuracy(method: str, cell: Cell) -> float | None:
     return None if figures is None else float(figures[0])
 
 
-def in_words(values: Any) -> str:
+def figure_text(values: Any) -> str:
     """A mean with its deviation, where it has one."""
     if values is None:
         return "-"

@@ -94,8 +94,8 @@ def main() -> None:
         )
     lost = 100 * np.mean([alone - ours for ours, alone, _ in pairs])
     print(
-        f"Mean: {np.mean(shares):.1%} of the flipped labels are among the first {FLIPPED:.0%} (asked: 70 %); on random "
-        f"edges AltOpt() loses {lost:.2f} points against its encoder alone (asked: at most 1)."
+        f"Mean: {np.mean(shares):.1%} of the flipped labels are among the first {FLIPPED:.0%} (target: 70 %); on "
+        f"random edges AltOpt() loses {lost:.2f} points against its encoder alone (target: at most 1)."
     )
 
 

@@ -3,7 +3,7 @@
     python -m altopt_lab.experiments.suggest --out results/suggest.jsonl --page docs/suggest.md
 
 A random half of the nodes is the test set, never asked for; one label of each class is given from the other half, the
-pool; then ten times five nodes are chosen from the pool, AltOpt(cross_fit=False) being fitted anew each time. One JSON
+pool; then ten times five nodes are chosen from the pool, with a fit of AltOpt(cross_fit=False) each time. One JSON
 line per run goes to --out; runs already there are not repeated. VOpt and SigmaOpt are graphlearning's, on the largest
 component, with the 200 smoothest eigenvectors of its normalised Laplacian, one pick after another.
 """
@@ -96,7 +96,7 @@ METHODS: dict[str, Callable[[Any, list[int], int], Choose]] = {
     "VOpt": by_peer("var_opt"),
     "SigmaOpt": by_peer("sigma_opt"),
 }
-HEED_THE_MODEL = ("AltOpt.suggest", "uncertainty")  # the others choose the same whatever the model says
+USES_MODEL = ("AltOpt.suggest", "uncertainty")  # the others choose by the graph alone
 
 
 def run(dataset: Any, method: str, seed: int) -> dict[str, Any]:
@@ -111,7 +111,7 @@ def run(dataset: Any, method: str, seed: int) -> dict[str, Any]:
     model: Any = None
     for number in range(N_ROUNDS + 1):
         queries = number * A_ROUND
-        if queries in SHOWN or method in HEED_THE_MODEL:
+        if queries in SHOWN or method in USES_MODEL:
             known = np.full(len(y), -1)
             known[labelled] = y[labelled]
             model = AltOpt(cross_fit=False, random_state=seed).fit(dataset.X, known, graph=dataset.graph)
@@ -159,8 +159,8 @@ def page(records: list[dict[str, Any]]) -> str:
     choice = ", ".join(f"{method} {seconds:.2f} s" for method, seconds in taken.items() if seconds == seconds)
     return (
         "# Which node to label next\n\n"
-        "One label per class to begin with, then ten rounds of five queries; `AltOpt(cross_fit=False)` is fitted anew "
-        "after each round, the same for every way of choosing. Test accuracy in % on the half of the nodes never asked "
+        "One label per class to begin with, then ten rounds of five queries; `AltOpt(cross_fit=False)` is fitted again "
+        "after each round, the same for every strategy. Test accuracy in % on the half of the nodes never asked "
         f"for, mean ± standard deviation over seeds ({counts}), none of which the method was tuned on. "
         "VOpt and SigmaOpt are `graphlearning`'s and see the graph alone. This page is written by `make suggest` from "
         "`results/suggest.jsonl`.\n\n" + table(records) + f"\nSeconds a choice of five, median: {choice}.\n"

@@ -144,7 +144,7 @@ def test_the_html_page_stands_alone(tmp_path):
     lines = [record("ALT-OPT", cell, 0, 0.8) for cell in CELLS]
     results_report(lines, tmp_path / "report.html")
     text = (tmp_path / "report.html").read_text()
-    assert "What the paper claims" in text
+    assert "Claims of the paper" in text
     assert 'src="http' not in text
     assert "Plotly.newPlot" in text
 

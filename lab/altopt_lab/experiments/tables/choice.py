@@ -49,7 +49,7 @@ def show(index: RecordIndex) -> list[Shown]:
     if lost:
         notes += (
             f"Choosing costs {sum(lost) / len(lost):.2f} points on average over {len(lost)} of {len(CHOICE_CELLS)} "
-            "graphs (asked: at most 1).",
+            "graphs (target: at most 1).",
         )
     columns = ("cell", OURS, *PLANS, "best of them", "above AltOpt()")
     return [Table("AltOpt() beside its own plans", columns, rows, notes)]

@@ -41,7 +41,7 @@ def show_inductive(index: RecordIndex) -> list[Shown]:
         (
             method,
             *(index.text(method, cell) for cell in INDUCTIVE_CELLS),
-            *(f"{NOT_RUN}; paper {published.in_words(paper[name][method])}" for name in paper),
+            *(f"{NOT_RUN}; paper {published.figure_text(paper[name][method])}" for name in paper),
         )
         for method in INDUCTIVE_METHODS
     ]
@@ -53,7 +53,7 @@ def show_inductive(index: RecordIndex) -> list[Shown]:
         "ALT-OPT's encoder learns from the training nodes' own features, F is then found on the whole graph.",
     )
     columns = ("method", *(cell.dataset for cell in INDUCTIVE_CELLS), *paper)
-    return [Table("Accuracy on nodes that were not there in training", columns, rows, notes)]
+    return [Table("Accuracy on nodes unseen in training", columns, rows, notes)]
 
 
 def plan_heterophily(only: RunFilter) -> list[ScheduledRun]:
@@ -71,7 +71,7 @@ def show_heterophily(index: RecordIndex) -> list[Shown]:
     rows = []
     for method in dict.fromkeys((*HETEROPHILOUS_METHODS, *paper["chameleon"])):
         ours = [index.text(method, Cell(name, GIVEN)) for name in HETEROPHILOUS]
-        theirs = [published.in_words(paper[name].get(method)) for name in ("chameleon", "squirrel")]
+        theirs = [published.figure_text(paper[name].get(method)) for name in ("chameleon", "squirrel")]
         rows.append((method, *ours, *theirs))
     notes = (
         "The ten splits that came with the data. chameleon and squirrel hold duplicated nodes that leak from "
@@ -81,7 +81,7 @@ def show_heterophily(index: RecordIndex) -> list[Shown]:
         "numbers, not the filter. Settings were chosen by the validation nodes of the first four splits.",
     )
     columns = ("method", *HETEROPHILOUS, "paper: chameleon", "paper: squirrel")
-    return [Table("Accuracy on graphs whose neighbours differ", columns, rows, notes)]
+    return [Table("Accuracy on heterophilous graphs", columns, rows, notes)]
 
 
 def plan_normalised(only: RunFilter) -> list[ScheduledRun]:
@@ -96,12 +96,12 @@ def plan_normalised(only: RunFilter) -> list[ScheduledRun]:
 def show_normalised(index: RecordIndex) -> list[Shown]:
     paper = published.published("normalised")
     rows = [
-        (method, str(cell), index.text(method, cell), published.in_words(paper[str(cell)][method]))
+        (method, str(cell), index.text(method, cell), published.figure_text(paper[str(cell)][method]))
         for cell in NORMALISED_CELLS
         for method in ("ALT-OPT", "ALT-OPT-N")
     ]
     rows += [
-        (method, "ogbn-arxiv", NOT_RUN, published.in_words(paper["ogbn-arxiv 54%"][method]))
+        (method, "ogbn-arxiv", NOT_RUN, published.figure_text(paper["ogbn-arxiv 54%"][method]))
         for method in ("ALT-OPT", "ALT-OPT-N")
     ]
     return [

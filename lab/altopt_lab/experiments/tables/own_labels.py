@@ -36,7 +36,7 @@ def gap(index: RecordIndex, other: str, cell: Cell) -> float | None:
     return None if means is None else means[0] - means[1]
 
 
-def in_words(value: float | None) -> str:
+def signed(value: float | None) -> str:
     return NOT_RUN if value is None else f"{value:+.2f}"
 
 
@@ -54,10 +54,10 @@ def accuracy(index: RecordIndex) -> Table:
                 str(cell),
                 index.text(OURS, cell),
                 "" if paper is None else f"{paper:.2f}",
-                in_words(gap(index, "ALT-OPT", cell)),
-                in_words(gap(index, PEER, cell)),
-                in_words(gap(index, RECIPE, cell)),
-                in_words(min(best)) if best else NOT_RUN,
+                signed(gap(index, "ALT-OPT", cell)),
+                signed(gap(index, PEER, cell)),
+                signed(gap(index, RECIPE, cell)),
+                signed(min(best)) if best else NOT_RUN,
             )
         )
     columns = (
@@ -88,12 +88,13 @@ def verdicts(index: RecordIndex) -> list[str]:
     if against_peer:
         sentences.append(
             f"Against APPNP tuned with validation labels: within 0.5 in {sum(g >= -0.5 for g in against_peer)} of "
-            f"{len(against_peer)} cells run (asked: all of 10), above in {sum(g > 0 for g in against_peer)} (asked: 6)."
+            f"{len(against_peer)} cells run (target: all of 10), "
+            f"above in {sum(g > 0 for g in against_peer)} (target: 6)."
         )
     if against_recipe:
         sentences.append(
             f"Against the fixed recipe: {np.mean(against_recipe):+.2f} on average over {len(against_recipe)} of 22 "
-            "cells (asked: +0.50)."
+            "cells (target: +0.50)."
         )
     if unaided:
         sentences.append(
@@ -134,18 +135,18 @@ def judged(index: RecordIndex) -> Table:
         "leave-one-out, %",
         "truth, %",
         "mean distance",
-        "interval holds it",
+        "in the interval",
         "calibration error",
     )
     notes: tuple[str, ...] = ()
     if gaps:
         notes = (
-            f"At 20 labels per class: leave-one-out is {np.mean(gaps):+.1f} points from the truth on average (asked: "
-            f"within 4), its interval holds the truth in {np.mean(covered):.0%} of splits (asked: 80 %), the "
-            f"calibration error is {np.mean(errors):.3f} on average (asked: 0.05). The truth is the "
+            f"At 20 labels per class: leave-one-out is {np.mean(gaps):+.1f} points from the truth on average (target: "
+            f"within 4), its interval holds the truth in {np.mean(covered):.0%} of splits (target: 80 %), the "
+            f"calibration error is {np.mean(errors):.3f} on average (target: 0.05). The truth is the "
             "accuracy on all unlabelled nodes.",
         )
-    return Table("What AltOpt() says of itself", columns, rows, notes)
+    return Table("Accuracy and calibration estimated by AltOpt()", columns, rows, notes)
 
 
 OWN_LABELS = PaperTable("own-labels", "AltOpt() without validation labels", plan, show)

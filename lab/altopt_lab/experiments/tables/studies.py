@@ -214,9 +214,9 @@ def rounds_table(index: RecordIndex) -> Table:
     return Table("Accuracy by the number of updates of F", ("method", *map(str, ROUND_CELLS)), rows)
 
 
-ABLATION = PaperTable("ablation", "What diffusion and pseudo labels give", plan_ablation, show_ablation)
+ABLATION = PaperTable("ablation", "Ablation of diffusion and pseudo labels", plan_ablation, show_ablation)
 LAYER_TABLE = PaperTable("layers", "Number of propagation layers", plan_layers, show_layers)
-TOP_K = PaperTable("top-k", "Accuracy of the surest pseudo labels", plan_top, show_top)
+TOP_K = PaperTable("top-k", "Accuracy of the most certain pseudo labels", plan_top, show_top)
 SENSITIVITY = PaperTable(
     "sensitivity", "Sensitivity of lambda1 and lambda2", plan_sensitivity, show_sensitivity
 )

@@ -66,7 +66,7 @@ def show(index: RecordIndex) -> list[Shown]:
     paper = published.published("transductive")
     other = [cell for cell in paper if cell.startswith("ogbn")]
     absent = [
-        (method, *(f"{NOT_RUN} [{published.in_words(paper[cell].get(method))}]" for cell in other))
+        (method, *(f"{NOT_RUN} [{published.figure_text(paper[cell].get(method))}]" for cell in other))
         for method in paper[other[0]]
     ]
     note = "The two OGB graphs were not on disk where these runs were made; their loaders are tested on small files."
