@@ -206,7 +206,7 @@ def new_study(n_splits: int) -> Any:
         import optuna
     except ImportError as cause:
         raise InputError(
-            "Tuning needs optuna, which is not installed. Install it with: pip install 'altopt[experiments]'."
+            "Tuning needs optuna, which is not installed. It comes with altopt-lab: pip install -e lab."
         ) from cause
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     sampler = optuna.samplers.TPESampler(seed=0, n_startup_trials=8, multivariate=False)
