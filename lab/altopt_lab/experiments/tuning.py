@@ -17,7 +17,6 @@ from altopt.arrays import Array
 from altopt.errors import InputError
 from altopt.training.class_priors import class_weights, priors_from_confusion
 from altopt_lab.experiments import tuned
-from altopt_lab.experiments.altopt_methods import AltOptMethod
 from altopt_lab.experiments.context import DatasetContext
 from altopt_lab.experiments.method import Method, Settings, projected_on
 from altopt_lab.experiments.protocols import CO_OCCURRENCE, INDUCTIVE, Cell, split_of, tuning_splits
@@ -53,12 +52,12 @@ class Effort:
 
 
 def usual_effort(method: Method, cell: Cell) -> Effort:
-    """Where splits differ much, with few labels or few validation nodes, more splits and more finalists.
+    """More splits and more finalists where splits differ much: with few labels or few validation nodes.
 
     Peers are tuned twice for a data set, at 20 labels of each class and at 30 % of all nodes, and their fits take
     many times as long.
     """
-    if not isinstance(method, AltOptMethod):
+    if method.tuned_by != "cell":
         return Effort()
     if cell.rate in ("5", "10") or cell.dataset in CO_OCCURRENCE:
         return Effort(n_splits=4, n_finalists=8, n_final_splits=18, longest_fit=LONGEST_FIT)
