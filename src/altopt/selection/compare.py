@@ -14,13 +14,27 @@ from altopt.selection.candidates import Candidate
 
 @dataclass(frozen=True)
 class Considered:
-    """How a candidate did on held-out labels."""
+    """How a candidate did on held-out labels.
+
+    Parameters
+    ----------
+    candidate : Candidate
+        Which one.
+    error : float
+        Brier score: mean squared distance of its probabilities from the labels, at its own temperature.
+    accuracy : float
+        Share of correct predictions.
+    excess_error : float
+        Mean error above the default's.
+    standard_error : float
+        Of that difference.
+    """
 
     candidate: Candidate
-    error: float  # mean squared distance of its probabilities from the labels (Brier), at its own temperature
+    error: float
     accuracy: float
-    excess_error: float  # mean error above the default's
-    standard_error: float  # of that difference
+    excess_error: float
+    standard_error: float
 
     def record(self) -> dict[str, Any]:
         return {
@@ -36,7 +50,28 @@ class Considered:
 class Choice:
     """The candidate that was taken, those considered, and the reason.
 
-    `compared_alone` are the default and the candidate without the graph, where both were evaluated.
+    Parameters
+    ----------
+    plan : Candidate
+        The one taken.
+    considered : list of Considered
+        Those evaluated, in order.
+    reason : str
+        Why, in words.
+    compared_alone : (Candidate, Candidate), optional
+        The default and the candidate without the graph, where both were evaluated.
+
+    Examples
+    --------
+    >>> from altopt.encoders import LinearEncoder
+    >>> from altopt.inputs import HopInputs
+    >>> default = Candidate("usual", HopInputs(), LinearEncoder())
+    >>> other = Candidate("other", HopInputs(), LinearEncoder())
+    >>> codes = np.arange(200) % 2
+    >>> right, wrong = np.eye(2)[codes], np.eye(2)[(codes + np.arange(200) % 3) % 2]
+    >>> choice = choose(default, [other], codes, {default: wrong, other: right}.get)
+    >>> choice.plan.name, [entry.accuracy for entry in choice.considered]
+    ('other', [0.665, 1.0])
     """
 
     plan: Candidate

@@ -46,11 +46,23 @@ def stratified_folds(codes: Array, seed: int, n_folds: int) -> Array:
 
 @dataclass(frozen=True)
 class CrossFitter:
-    """Fits candidates without a fold of the labels each."""
+    """Fits of a candidate, each without a fold of the labels.
+
+    Parameters
+    ----------
+    data : FitData
+        The data of the fit.
+    nodes : array (n_evaluated,) of int
+        Labelled nodes that are evaluated.
+    fold : array (n_nodes,) of int
+        The fold of each node, -1 where unlabelled.
+    solvers, rule, schedule : Solvers, PseudoLabels, Schedule
+        As in the fit; fits without a fold make fewer rounds, with fewer pseudo labels, by the rounds' solver.
+    """
 
     data: FitData
-    nodes: Array  # labelled nodes that are evaluated
-    fold: Array  # the fold of each node of the graph, -1 where unlabelled
+    nodes: Array
+    fold: Array
     solvers: Solvers
     rule: PseudoLabels
     schedule: Schedule

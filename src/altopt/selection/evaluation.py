@@ -67,7 +67,58 @@ class CrossFit:
 
 
 class Evaluator:
-    """Fits candidates with labels held out, compares them, and evaluates the one that is fitted."""
+    """Fits candidates with labels held out, compares them, and evaluates the one that is fitted.
+
+    Each candidate is fitted once without each fold of the labels. Candidates that differ in the weights of the views
+    share the encoder outputs of these fits.
+
+    Parameters
+    ----------
+    data : FitData
+        The data of the fit.
+    solvers : Solvers
+        Of F in the rounds and at the end.
+    rule : PseudoLabels
+        How F becomes pseudo labels.
+    schedule : Schedule
+        Of the fit; those without a fold are shorter.
+
+    Attributes
+    ----------
+    nodes, codes : array (n_evaluated,)
+        The evaluated nodes and their classes: labelled nodes of classes with two labels or more.
+    exact : array (n_evaluated,) of bool
+        Those whose own label is taken out exactly.
+    keeps_folds : bool
+        Whether F is small enough to keep the encoder output of every fold.
+    fitter : CrossFitter
+        Makes the fits without a fold.
+
+    Examples
+    --------
+    >>> from altopt.encoders import LinearEncoder
+    >>> from altopt.graph import Graph
+    >>> from altopt.inputs import HopInputs
+    >>> from altopt.operator import NormalizedAdjacency
+    >>> from altopt.solvers import Direct
+    >>> from altopt.training.pseudo_labels import ClassBalanced
+    >>> graph = Graph([(0, 1), (1, 2), (0, 2), (3, 4), (4, 5), (3, 5)])
+    >>> data = FitData(
+    ...     graph=graph,
+    ...     A_tilde=NormalizedAdjacency(graph.adjacency),
+    ...     X=np.array([[0.0], [0.1], [0.2], [1.0], [1.1], [1.2]]),
+    ...     codes=np.array([0, 0, -1, 1, 1, -1]),
+    ...     n_classes=2,
+    ...     dtype=np.dtype(float),
+    ...     restart=0.2,
+    ...     n_diffusion=10,
+    ...     seed=0,
+    ... )
+    >>> evaluator = Evaluator(data, Solvers(Direct(), Direct()), ClassBalanced(), Schedule(10, 1, 10, seed=0))
+    >>> scores = evaluator.held_out_scores(Candidate("usual", HopInputs(), LinearEncoder()))
+    >>> scores.argmax(axis=1).tolist(), evaluator.codes.tolist()
+    ([0, 0, 1, 1], [0, 0, 1, 1])
+    """
 
     def __init__(self, data: FitData, solvers: Solvers, rule: PseudoLabels, schedule: Schedule) -> None:
         defaults = data.defaults

@@ -16,18 +16,59 @@ from altopt.training.alternate import Problem
 
 @dataclass
 class FitData:
-    """The data of a fit, and the encoder inputs made from them so far."""
+    """The data of a fit, and the encoder inputs made from them so far.
+
+    Parameters
+    ----------
+    graph : Graph
+        Nodes in the order of X's rows.
+    A_tilde : NormalizedAdjacency
+        D^-1/2 A D^-1/2 of the graph.
+    X : array or sparse matrix (n_nodes, n_features)
+        Features.
+    codes : array (n_nodes,) of int
+        The class of each node, -1 where unknown.
+    n_classes : int
+        Number of classes.
+    dtype : numpy dtype
+        Of F and P.
+    restart, n_diffusion : float, int
+        Of the diffusion of X.
+    seed : int
+        The same seed gives the same bits.
+    eager : int
+        Numbers of encoder inputs up to which they are made once.
+    defaults : Defaults
+        The numbers of the recipe.
+
+    Attributes
+    ----------
+    labelled : array (n_nodes,) of bool
+        Where a label is known.
+    large : bool
+        Whether F is so large that candidates are not compared.
+
+    Examples
+    --------
+    >>> graph = Graph([(0, 1), (1, 2)])
+    >>> A_tilde = NormalizedAdjacency(graph.adjacency)
+    >>> data = FitData(graph, A_tilde, np.eye(3), np.array([0, -1, 1]), 2, np.dtype(float), 0.2, 10, seed=0)
+    >>> data.labelled.tolist()
+    [True, False, True]
+    >>> data.Y(data.labelled).tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
 
     graph: Graph
     A_tilde: NormalizedAdjacency
     X: Any
-    codes: Array  # the class of each node, -1 where unknown
+    codes: Array
     n_classes: int
-    dtype: Any  # of F and P
+    dtype: Any
     restart: float
     n_diffusion: int
     seed: int
-    eager: int = EAGER  # numbers of encoder inputs up to which they are made once
+    eager: int = EAGER
     defaults: Defaults = DEFAULTS
     _made: dict[Inputs, tuple[Prepared, Any]] = field(default_factory=dict)
 

@@ -22,12 +22,28 @@ OUT_OF_DATE = "is out of date: the model was updated after fitting. Call fit() a
 
 
 class Margins(NamedTuple):
-    """Labelled nodes, their labels, and the predictions from all other evidence."""
+    """Labelled nodes, their labels, and the predictions from all other evidence.
 
-    nodes: Array  # ids
-    given: Array  # labels
-    predictions: Array  # labels
-    margin: Array  # share of the given class minus the largest other
+    Parameters
+    ----------
+    nodes : array
+        Ids.
+    given, predictions : array
+        Labels.
+    margin : array of float
+        Share of the given class minus the largest other.
+
+    Examples
+    --------
+    >>> labels = Margins(np.array([4, 7]), np.array(["a", "b"]), np.array(["a", "a"]), np.array([0.5, -0.2]))
+    >>> labels.subset(labels.margin < 0).nodes.tolist()
+    [7]
+    """
+
+    nodes: Array
+    given: Array
+    predictions: Array
+    margin: Array
 
     def subset(self, mask: Array) -> "Margins":
         return Margins(*(column[mask] for column in self))

@@ -13,6 +13,7 @@ from altopt.defaults import DEFAULTS, Defaults
 from altopt.encoders.encoder import Learner
 from altopt.operator.kernels.dispatch import release_free_memory
 from altopt.operator.kernels.native import padded
+from altopt.settings import check_count, check_number
 from altopt.solvers.solver import Solution, Solver, Steps
 from altopt.training.class_priors import validation_weights
 from altopt.training.pseudo_labels import PseudoLabels, Readout
@@ -21,15 +22,35 @@ from altopt.views import Objective
 
 @dataclass(frozen=True)
 class Problem:
-    """What the loop works on, checked and laid out row by row."""
+    """What the loop works on, checked and laid out row by row.
 
-    rows: Any  # the encoder's inputs, one row per node
-    Y: Array  # one-hot rows, one for each labelled node
-    labelled: Array  # bool, one per node
-    dtype: Any  # of F and P
-    objective: Callable[[Array, Array], Objective]  # from P and confidence weights w to the sum of the views
-    needs_confidence: bool = False  # whether the objective depends on w
-    validation: tuple[Array, Array] | None = None  # nodes and their classes; used only to keep the best round
+    Parameters
+    ----------
+    rows : array, sparse matrix or LazyRows (n_nodes, n_inputs)
+        The encoder's inputs.
+    Y : array (n_labelled, n_classes)
+        One-hot rows of the labelled nodes.
+    labelled : array (n_nodes,) of bool
+        Where a label is known.
+    dtype : numpy dtype
+        Of F and P.
+    objective : callable
+        From P and the confidence weights w to the sum of the views.
+    needs_confidence : bool
+        Whether the objective depends on w.
+    validation : (nodes, classes), optional
+        Used only to keep the best round.
+    defaults : Defaults
+        The numbers of the recipe.
+    """
+
+    rows: Any
+    Y: Array
+    labelled: Array
+    dtype: Any
+    objective: Callable[[Array, Array], Objective]
+    needs_confidence: bool = False
+    validation: tuple[Array, Array] | None = None
     defaults: Defaults = DEFAULTS
 
 
@@ -43,13 +64,38 @@ class Solvers:
 
 @dataclass(frozen=True)
 class Schedule:
-    """How long the encoder trains, and how often F is updated in between."""
+    """How long the encoder trains, and how often F is updated in between.
+
+    Parameters
+    ----------
+    n_warmup : int
+        Encoder epochs on the given labels, before the first round.
+    n_rounds : int
+        Rounds of (update F, train the encoder); a last update of F follows.
+    n_epochs : int
+        Encoder epochs in each round.
+    seed : int
+        Of the sample of pseudo labels.
+    stop_when_changed_below : float, optional
+        Stop when at most this share of the nodes changed label; None: never early.
+
+    Examples
+    --------
+    >>> schedule = Schedule(40, 5, 40, seed=0, stop_when_changed_below=0.001)
+    >>> schedule.converged(0, 0.0), schedule.converged(1, 0.0005), schedule.converged(1, 0.01)
+    (False, True, False)
+    """
 
     n_warmup: int
     n_rounds: int
     n_epochs: int
     seed: int
-    stop_when_changed_below: float | None = None  # share of nodes that changed label; None: never stop early
+    stop_when_changed_below: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("n_warmup", "n_rounds", "n_epochs"):
+            check_count(self, name, 0)
+        check_number(self, "stop_when_changed_below", least=0.0, optional=True)
 
     def converged(self, n_done: int, changed: float) -> bool:
         """Whether to stop before n_rounds; the first update has nothing to be compared with."""
