@@ -181,6 +181,29 @@ def test_private_members_stay_in_their_module():
     assert not uses, "\n".join(uses)
 
 
+MODEL_NAMES = re.compile(r"^(model|fitted|fitted_model)$")
+
+
+def untyped_models(tree):
+    """Functions that take a fitted model as Any or object, or without a type."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            arguments = node.args
+            for argument in [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]:
+                kind = "" if argument.annotation is None else ast.unparse(argument.annotation)
+                if MODEL_NAMES.match(argument.arg) and kind in ("", "Any", "object", "typing.Any"):
+                    yield f"line {node.lineno}: {node.name}({argument.arg}: {kind})"
+
+
+def test_a_fitted_model_has_a_type():
+    untyped = [
+        f"{path.relative_to(ROOT)}, {use}"
+        for path, tree in modules().values()
+        for use in untyped_models(tree)
+    ]
+    assert not untyped, "\n".join(untyped)
+
+
 def test_every_module_opens_with_a_sentence_of_its_own():
     """At least four words, about this file alone, on the first line; no two files say the same."""
     openings = {}
