@@ -29,7 +29,7 @@ autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # the docstring's own Parameters say it
 autodoc_default_options = {"members": True, "show-inheritance": False}
 napoleon_google_docstring = False
-napoleon_use_ivar = True
+napoleon_custom_sections = [("Attributes", "params_style")]
 napoleon_use_rtype = False
 
 SECTION = re.compile(r"^(Parameters|Attributes|Returns|Raises|Examples|Notes|References|See Also|Yields)$")

@@ -26,9 +26,9 @@ NAMES = {
         TabularEncoder as_encoder
     """,
     "altopt.inputs": """
-        AdjacencyInputs BlockInputs ChangedNodes DegreeInputs DiffusedInputs EAGER HopInputs InputSource
-        Inputs LazyRows NewNodes Prepared PreparedMatrix RawInputs ReducedInputs as_inputs encoder_rows
-        unit_rows unit_sum
+        AdjacencyInputs BlockInputs ChangedNodes DegreeInputs DiffusedInputs EAGER HopInputs InputMemory
+        InputSource Inputs LazyRows NewNodes Prepared PreparedMatrix RawInputs ReducedInputs SourceShape
+        as_inputs encoder_rows unit_rows unit_sum
     """,
     "altopt.checks": """
         check_encoder check_feature_view check_graph_view check_inputs check_label_view check_solver

@@ -82,7 +82,7 @@ def heterophilous_graph(y: Any) -> Graph:
     return Graph(np.stack([source, target]), directed=True)
 
 
-def fit_answers(model: Any) -> Answers:
+def fit_answers(model: AltOpt) -> Answers:
     """The outcome of a fit."""
     answers = {
         "scores": model.scores_,
@@ -97,7 +97,7 @@ def fit_answers(model: Any) -> Answers:
     return answers
 
 
-def later_answers(model: Any, X: Any) -> Answers:
+def later_answers(model: AltOpt, X: Any) -> Answers:
     """Explanations, suggestions, updates, new nodes, and the model saved and loaded; a refusal is an answer too."""
     ids, classes = model.graph_.ids, model.classes_.tolist()
     unlabelled = np.flatnonzero(~model.labelled_)

@@ -43,7 +43,7 @@ def by_chance(dataset: Any, first: list[int], seed: int) -> Choose:
 def by_margin(dataset: Any, first: list[int], seed: int) -> Choose:
     """Plain uncertainty: the smallest difference of the two largest probabilities."""
 
-    def choose(model: Any, free: Array, n: int) -> list[int]:
+    def choose(model: AltOpt, free: Array, n: int) -> list[int]:
         ranked = np.sort(model.label_distributions_[free], axis=1)
         order = np.argsort(ranked[:, -1] - ranked[:, -2], kind="stable")
         return [int(node) for node in free[order[:n]]]
@@ -62,7 +62,7 @@ def by_peer(name: str) -> Callable[[Any, list[int], int], Choose]:
         score = getattr(active_learning, name)(C=np.diag(1.0 / (values + 1e-11)), V=vectors.copy())
         score.update([place[node] for node in first if node in place], None)
 
-        def choose(model: Any, free: Array, n: int) -> list[int]:
+        def choose(model: AltOpt, free: Array, n: int) -> list[int]:
             chosen: list[int] = []
             for _ in range(n):
                 left = np.array([place[k] for k in free.tolist() if k in place and k not in chosen])
