@@ -63,7 +63,7 @@ print(expected_memory(data.X, data.graph.n_edges, 20, AltOpt()).peak / peak)
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads the peak from Linux's /proc")
 def test_a_real_fit_stays_near_it():
     ran = subprocess.run([sys.executable, "-c", FIT], capture_output=True, text=True, check=True)
-    assert 0.6 < float(ran.stdout) < 1.6
+    assert 0.75 < float(ran.stdout) < 1.3
 
 
 class Watched(Encoder):

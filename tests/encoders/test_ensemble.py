@@ -60,7 +60,7 @@ def test_a_fit_with_it_is_stored_and_predicts_as_before(tmp_path):
     assert np.mean(model.transduction_ == truth) > 0.8
 
 
-def test_an_ensemble_of_networks_loads_torch():
+def test_an_ensemble_of_networks_uses_torch():
     assert EnsembleEncoder(EnsembleEncoder(MLP)).uses_torch
     assert MLP.uses_torch
     assert not EnsembleEncoder(LinearEncoder()).uses_torch

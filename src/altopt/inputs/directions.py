@@ -10,21 +10,21 @@ from altopt.arrays import Array, row_blocks
 from altopt.operator.feature_matrix import FeatureMatrix
 
 Spread = Callable[[Array], Array]
-FEW_COLUMNS = 1000  # of X, up to which it is spread whole and its second moments are formed
-FEW_ENTRIES = 12_000_000  # of X' then, to bound its memory
+MAX_GRAM_COLUMNS = 1000  # columns of X up to which X' and its second moments are formed
+MAX_GRAM_NUMBERS = 12_000_000  # and numbers of X', to bound its memory
 
 
 def few_columns(n_rows: int, n_columns: int) -> bool:
     """Whether X' is small enough to be made whole, which takes less time than a search for its leading directions."""
-    return n_columns <= FEW_COLUMNS and n_rows * n_columns <= FEW_ENTRIES
+    return n_columns <= MAX_GRAM_COLUMNS and n_rows * n_columns <= MAX_GRAM_NUMBERS
 
 
 def principal_directions(moments: Array, rank: int) -> Array:
     """V (d x rank): the leading eigenvectors of X''X', the largest first; zeros where it has no further direction."""
     squares, V = np.linalg.eigh(moments)
     squares, V = squares[::-1][:rank], V[:, ::-1][:, :rank]
-    there = squares > 1e-10 * max(squares[0], 1e-30)
-    return np.ascontiguousarray(V * there, dtype=np.float32)
+    nonzero = squares > 1e-10 * max(squares[0], 1e-30)
+    return np.ascontiguousarray(V * nonzero, dtype=np.float32)
 
 
 def leading_directions(
@@ -90,5 +90,7 @@ def leading_first(B: Array) -> Array:
     """Left singular vectors of B, the largest singular value first; zeros where B has no further direction."""
     squares, V = np.linalg.eigh(gram_of(B, np.float64))
     values, V = np.sqrt(np.maximum(squares[::-1], 0.0)), V[:, ::-1]
-    there = values > 1e-6 * max(values[0], 1e-30)
-    return np.asarray(B @ (V * np.where(there, 1.0 / np.where(there, values, 1.0), 0.0)).astype(np.float32))
+    nonzero = values > 1e-6 * max(values[0], 1e-30)
+    return np.asarray(
+        B @ (V * np.where(nonzero, 1.0 / np.where(nonzero, values, 1.0), 0.0)).astype(np.float32)
+    )

@@ -132,20 +132,20 @@ class HopInputs(Inputs):
         rank = min(self.n_components, features.n_rows)
         if features.n_columns <= rank:
             V = np.eye(features.n_columns, dtype=np.float32)
-            found = all_hops(features.toarray(), one_hop, max(self.hops))
+            blocks = all_hops(features.toarray(), one_hop, max(self.hops))
         elif few_columns(features.n_rows, features.n_columns):
             whole = all_hops(features.toarray(), one_hop, max(self.hops))
             moments = [gram_of(whole[hop], np.float32) for hop in self.hops]
             alike = [m / (float(np.trace(m)) or 1.0) for m in moments]
             V = principal_directions(np.sum(alike, axis=0), rank)
-            found = [hop @ V for hop in whole]
+            blocks = [hop @ V for hop in whole]
             del whole
         else:
             V = self._directions(features, one_hop, back, rank, source.seed)
-            found = all_hops(features.times(V), one_hop, max(self.hops))
-        scalings = tuple(Scaling.of(found[hop], self.row_exponent) for hop in self.hops)
+            blocks = all_hops(features.times(V), one_hop, max(self.hops))
+        scalings = tuple(Scaling.of(blocks[hop], self.row_exponent) for hop in self.hops)
         coordinates = Projection.of(features, V, fill)
-        return PreparedHops(np.concatenate(found, axis=1), coordinates, scalings, self.hops, self.direction)
+        return PreparedHops(np.concatenate(blocks, axis=1), coordinates, scalings, self.hops, self.direction)
 
     def _directions(self, features: FeatureMatrix, one_hop: Any, back: Any, rank: int, seed: int) -> Array:
         """The leading right singular directions of the hops stacked, each divided by its size."""
@@ -156,8 +156,8 @@ class HopInputs(Inputs):
         )  # as large as the hops themselves, up to one factor
         size = [float(np.linalg.norm(sketch[hop])) or 1.0 for hop in self.hops]
 
-        def stacked(found: list[Array]) -> Array:
-            return np.concatenate([found[hop] / np.float32(s) for hop, s in zip(self.hops, size)])
+        def stacked(blocks: list[Array]) -> Array:
+            return np.concatenate([blocks[hop] / np.float32(s) for hop, s in zip(self.hops, size)])
 
         def spread(block: Array) -> Array:
             return stacked(all_hops(block, one_hop, last))
@@ -173,9 +173,9 @@ class HopInputs(Inputs):
             return np.asarray(total)
 
         def first() -> Array:
-            found = stacked(sketch)
+            blocks = stacked(sketch)
             sketch.clear()
-            return found
+            return blocks
 
         return leading_directions(
             features, spread, rank, self.n_power, seed, spread_back=spread_back, first=first
@@ -183,7 +183,7 @@ class HopInputs(Inputs):
 
     def restore(self, state: dict[str, Array]) -> PreparedHops:
         of_hop = [with_prefix(state, f"hop{hop}.") for hop in self.hops]
-        scalings = tuple(Scaling.restore(held, self.row_exponent) for held in of_hop)
+        scalings = tuple(Scaling.restore(part, self.row_exponent) for part in of_hop)
         return PreparedHops(state["Z"], Projection.restore(state), scalings, self.hops, self.direction)
 
     def memory(self, shape: SourceShape) -> InputMemory:
@@ -199,10 +199,10 @@ class HopInputs(Inputs):
 
 
 def all_hops(block: Array, one_hop: Any, last: int) -> list[Array]:
-    found = [block]
+    blocks = [block]
     for _ in range(last):
-        found.append(one_hop(found[-1]))
-    return found
+        blocks.append(one_hop(blocks[-1]))
+    return blocks
 
 
 def hops_of_new(S: Any, Z: Array, own: Array) -> Array:
@@ -210,10 +210,10 @@ def hops_of_new(S: Any, Z: Array, own: Array) -> Array:
 
     Hop k of a new node is what its neighbours, known or new, have at hop k - 1.
     """
-    n, width, found = len(Z), own.shape[1], [own]
+    n, width, blocks = len(Z), own.shape[1], [own]
     for first in range(0, Z.shape[1] - width, width):
-        found.append(np.asarray(product(S[:, :n], Z[:, first : first + width]) + S[:, n:] @ found[-1]))
-    return np.concatenate(found, axis=1)
+        blocks.append(np.asarray(product(S[:, :n], Z[:, first : first + width]) + S[:, n:] @ blocks[-1]))
+    return np.concatenate(blocks, axis=1)
 
 
 def hops_of_changed(S: Any, Z: Array, nodes: Array, own: Array) -> Array:
@@ -221,11 +221,11 @@ def hops_of_changed(S: Any, Z: Array, nodes: Array, own: Array) -> Array:
 
     Hop k of a node is what its neighbours have at hop k - 1, changed nodes as they are by then.
     """
-    width, among, found = own.shape[1], S[:, nodes], [own]
+    width, among, blocks = own.shape[1], S[:, nodes], [own]
     for first in range(0, Z.shape[1] - width, width):
         before = Z[:, first : first + width]
-        found.append(np.asarray(product(S, before) + among @ (found[-1] - before[nodes])))
-    return np.concatenate(found, axis=1)
+        blocks.append(np.asarray(product(S, before) + among @ (blocks[-1] - before[nodes])))
+    return np.concatenate(blocks, axis=1)
 
 
 def both_ways(graph: Graph, A_tilde: NormalizedAdjacency, direction: Direction) -> tuple[Any, Any]:

@@ -158,9 +158,15 @@ def block_width(n_nodes: int) -> int:
     return int(min(64, max(8, UNIT_BLOCK_SIZE // n_nodes)))
 
 
-def unit_block_bytes(n_nodes: int, n_classes: int) -> float:
-    """Bytes of the blocks of unit vectors that conjugate gradients keep at once: five, in F's precision."""
-    return 5.0 * n_nodes * block_width(n_nodes) * working_dtype(n_nodes, n_classes).itemsize
+def unit_block_bytes(n_nodes: int, n_classes: int, defaults: Defaults = DEFAULTS) -> float:
+    """Bytes of the blocks of unit vectors that conjugate gradients keep at once.
+
+    Five in F's precision where the views fuse. Where candidates are compared, one of them has no graph view and is
+    solved view by view: two in F's precision and eight in float64.
+    """
+    itemsize = working_dtype(n_nodes, n_classes).itemsize
+    compared = n_nodes * n_classes < defaults.large
+    return float(n_nodes * block_width(n_nodes) * (2 * itemsize + 8 * 8 if compared else 5 * itemsize))
 
 
 def neumann_diagonal(objective: Objective, nodes: Array, n_nodes: int) -> Array | None:
