@@ -108,7 +108,7 @@ def test_a_forest_that_cannot_be_stored_is_left_out_in_words(tmp_path, monkeypat
 @pytest.mark.parametrize(
     ("arguments", "extra"),
     [
-        (["demo"], "torch"),
+        (["demo"], "torch,report"),
         (["fit", "--paper", "mse"], "torch"),
         (["fit", "--encoder", "mlp"], "torch"),
         (["fit", "--encoder", "forest"], "trees"),

@@ -23,8 +23,8 @@ def demo(
     from altopt.cli.demo import LABELS_PER_CLASS, SEEDS, run
     from altopt.errors import require_extra
 
-    for module, extra in (("torch", "torch"), ("jinja2", "report"), ("plotly", "report")):
-        require_extra(module, extra, "altopt demo")
+    for module in ("torch", "jinja2", "plotly"):
+        require_extra(module, "torch,report", "altopt demo")
     prepare_folder(out)
     steps = Console(stderr=True, markup=False, highlight=False)
     if quiet:
