@@ -42,14 +42,14 @@ def read(source: Source, folder: Path, directed: bool) -> Dataset:
     X = table(folder / "raw/node-feat.csv.gz", np.float32)
     label = table(folder / "raw/node-label.csv.gz", np.float64)[:, 0]
     n_edges = int(table(folder / "raw/num-edge-list.csv.gz", np.int64)[0, 0])
-    for what, found, expected in (
+    for what, n_rows, expected in (
         ("node-feat", len(X), n),
         ("node-label", len(label), n),
         ("edge", ends.shape[1], n_edges),
     ):
-        if found != expected:
+        if n_rows != expected:
             raise InputError(
-                f"{folder / 'raw' / what}.csv.gz has {found:,} rows, but {expected:,} are announced beside it. "
+                f"{folder / 'raw' / what}.csv.gz has {n_rows:,} rows, but {expected:,} are announced beside it. "
                 f"Fetch {source.name} anew."
             )
     y = np.where(np.isnan(label), -1, label).astype(np.int64)

@@ -1,4 +1,4 @@
-"""What a fit found, as one self-contained HTML page."""
+"""The report of a fit, as one self-contained HTML page."""
 
 from altopt.cli.report.page import demo_report, model_report
 
