@@ -63,7 +63,7 @@ def test_uptake_is_what_a_label_moves_its_own_node_by():
         other = copy.deepcopy(model)
         other.update({q: 1})
         A_tilde = NormalizedAdjacency(other.graph_.adjacency)
-        objective = other._objective(other.graph_, A_tilde, other.Y_, other.labelled_)(
+        objective = other.plan_.objective(other.graph_, A_tilde, other.Y_, other.labelled_)(
             other.encoder_output_, None
         )
         moved = Direct().solve(objective, other.scores_).F[q] - before
