@@ -10,7 +10,6 @@ from altopt.encoders import EnsembleEncoder, LinearEncoder, MLPEncoder
 from altopt.encoders.encoder import Encoder
 from altopt.inputs import BlockInputs, DiffusedInputs, HopInputs, Inputs, InputSource, Prepared, ReducedInputs
 from altopt.inputs.memory import InputMemory, SourceShape
-from altopt.inputs.reduced import PreparedReduced
 from altopt.solvers import GradientSteps
 from altopt.training.paper import VIEWS
 
@@ -200,20 +199,16 @@ class CachedInputs(Inputs):
     shared: InputCache
 
     def prepare(self, source: InputSource) -> Prepared:
-        direction = self.inputs
-        if isinstance(direction, ReducedInputs):
-            direction = replace(direction, row_exponent=0.5)  # the directions do not depend on it
-        key = (direction, source.restart, source.n_steps, source.X.shape, source.A_tilde.n_nodes)
+        unscaled = self.inputs.unscaled()
+        key = (unscaled, source.restart, source.n_steps, source.X.shape, source.A_tilde.n_nodes)
         made = self.shared.made
         if key not in made:
             began = perf_counter()
-            fresh = direction.prepare(replace(source, seed=0))
+            fresh = unscaled.prepare(replace(source, seed=0))
             made[key] = fresh, perf_counter() - began
         prepared, seconds = made[key]
         self.shared.seconds += seconds
-        if isinstance(self.inputs, ReducedInputs) and isinstance(prepared, PreparedReduced):
-            return self.inputs.rescale(prepared)
-        return prepared
+        return self.inputs.rescale(prepared)
 
     def restore(self, state: dict[str, Array]) -> Prepared:
         return self.inputs.restore(state)

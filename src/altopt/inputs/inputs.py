@@ -160,6 +160,14 @@ class Inputs(ABC):
         """Whether NaN in X reaches the encoder; otherwise a column's mean takes its place."""
         return False
 
+    def unscaled(self) -> "Inputs":
+        """The settings that what is kept depends on: inputs that differ in the scaling of rows alone can share it."""
+        return self
+
+    def rescale(self, prepared: Prepared) -> Prepared:
+        """What `unscaled()` prepared, with rows scaled as these settings say."""
+        return prepared
+
     @abstractmethod
     def memory(self, shape: SourceShape) -> InputMemory:
         """The bytes kept, and those needed while the inputs are made, for a source of these sizes."""

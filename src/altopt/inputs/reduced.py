@@ -8,7 +8,7 @@ import numpy as np
 from altopt.arrays import Array
 from altopt.defaults import DEFAULTS
 from altopt.inputs.directions import few_columns, gram_of, leading_directions, principal_directions
-from altopt.inputs.inputs import ChangedNodes, Inputs, InputSource, NewNodes, PreparedMatrix
+from altopt.inputs.inputs import ChangedNodes, Inputs, InputSource, NewNodes, Prepared, PreparedMatrix
 from altopt.inputs.local_diffusion import diffused_again, diffused_from, settle_isolated
 from altopt.inputs.memory import NUMBER, InputMemory, SourceShape, sketch_bytes, stored_bytes
 from altopt.operator import diffusion
@@ -151,8 +151,11 @@ class ReducedInputs(Inputs):
         coordinates = Projection.of(features, V, fill)
         return PreparedReduced(Z.astype(self.storage, copy=False), coordinates, scaling)
 
-    def rescale(self, prepared: PreparedReduced) -> PreparedReduced:
-        """The same directions with their rows levelled as these settings say."""
+    def unscaled(self) -> "ReducedInputs":
+        return replace(self, row_exponent=DEFAULTS.row_exponent)
+
+    def rescale(self, prepared: Prepared) -> Prepared:
+        assert isinstance(prepared, PreparedReduced)
         return replace(prepared, scaling=Scaling.of(prepared.Z, self.row_exponent))
 
     def restore(self, state: dict[str, Array]) -> PreparedReduced:
