@@ -105,7 +105,7 @@ def test_a_missing_reader_says_what_to_install(monkeypatch):
     for module in ("torch_geometric", "torch_geometric.io"):
         monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(
-        InputError, match=r'Reading Cora needs torch_geometric.* pip install "altopt\[graphs\]"'
+        InputError, match=r"Reading Cora needs torch_geometric.* pip install 'altopt\[graphs\]'"
     ):
         geometric_io(SOURCES[0])
 
