@@ -37,21 +37,20 @@ def work_through(
 
     todo = [work for work in dict.fromkeys(wanted) if not is_done(work)]
     spent: list[float] = []
+    by_others: dict[str, Record] = {}  # records that came in since the start
     for number, work in enumerate(todo):
         if time.monotonic() - began > budget:
             break
         if not records.claim(work.key):
             continue
         try:
-            fresh = {line["key"]: line for line in records.refresh()}
-            known |= fresh
-            if work.key in fresh and work.is_current(fresh[work.key]):
+            by_others |= {line["key"]: line for line in records.refresh()}
+            if work.key in by_others and work.is_current(by_others[work.key]):
                 continue
             start = time.monotonic()
             record = work.perform(contexts)
             spent.append(time.monotonic() - start)
             records.add(record)
-            known[work.key] = record
         finally:
             records.release(work.key)
         left = sum(spent) / len(spent) * (len(todo) - number - 1)

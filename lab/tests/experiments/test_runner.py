@@ -2,7 +2,7 @@
 
 import subprocess
 import sys
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -81,6 +81,25 @@ def test_progress_counts_what_is_to_be_done(path):
         on_progress=lambda done, planned, line, left: heard.append((done, planned)),
     )
     assert heard == [(1, 2), (2, 2)]
+
+
+@dataclass(frozen=True)
+class Overtaken(Chore):
+    """While it is at work, another process does a later piece."""
+
+    def perform(self, contexts):
+        with Records(contexts) as others:
+            others.add({"key": "later", "test_accuracy": 1.0})
+        return super().perform(contexts)
+
+
+def test_what_another_process_has_done_meanwhile_is_not_done_again(path):
+    """Also where its record was read while an earlier piece was at its turn."""
+    chores = [Overtaken("first"), Chore("between"), Chore("later")]
+    with Records(path) as records:
+        lines = list(work_through(chores, records, path))
+    assert [line["key"] for line in lines] == ["first", "between", "later"]
+    assert [len(chore.done) for chore in chores] == [1, 1, 0]
 
 
 SHARER = """
