@@ -7,7 +7,7 @@ from typing import Annotated, Any, Protocol
 import numpy as np
 from scipy.sparse.csgraph import connected_components
 
-from altopt.arrays import Array, certainty
+from altopt.arrays import Array, certainty, one_hot
 from altopt.encoders import Learner
 from altopt.fitted.system import LinearSystem
 from altopt.graph import Graph
@@ -117,7 +117,7 @@ class FittedModel:
     @property
     def Y(self) -> Array:
         """One-hot rows of the given labels, one for each labelled node."""
-        return np.eye(len(self.classes), dtype=self.scores.dtype)[self.codes[self.labelled]]
+        return one_hot(self.codes[self.labelled], len(self.classes), self.scores.dtype)
 
     @property
     def graph(self) -> Graph:
@@ -148,7 +148,7 @@ class FittedModel:
     def objective_on(self, graph: Graph, A_tilde: NormalizedAdjacency, codes: Array, P: Array) -> Objective:
         """The views' sum on another graph, with other labels or another P."""
         labelled = codes != UNKNOWN
-        Y = np.eye(len(self.classes), dtype=self.scores.dtype)[codes[labelled]]
+        Y = one_hot(codes[labelled], len(self.classes), self.scores.dtype)
         w = certainty(P) if self.candidate.feature_view.needs_confidence else None
         return self.candidate.objective(graph, A_tilde, Y, labelled)(P, w)
 
