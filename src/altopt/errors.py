@@ -20,6 +20,13 @@ class InputError(ValueError):
     """
 
 
+class DiskError(InputError):
+    """A file or folder cannot be written: the disk is full, read-only, gone or not yours.
+
+    What stood there before is whole, and nothing half written is left.
+    """
+
+
 class MissingExtra(InputError):
     """An optional package is needed and not installed; the message names the extra of altopt that brings it."""
 

@@ -213,6 +213,7 @@ class AltOpt(FittedAttributes, ClassifierMixin, BaseEstimator):  # type: ignore[
         """
         check_settings(self.get_params(deep=False))
         parameters, self._fitted = self.parameters(), None
+        self._checksums: dict[Path, str | None] = {}  # of the folders that hold this model
         _check_feature_names(self, X, reset=True)
         X, row_ids = read_X(X)
         X = self._check_X(X, reset=True)
@@ -332,9 +333,16 @@ class AltOpt(FittedAttributes, ClassifierMixin, BaseEstimator):  # type: ignore[
         return suggest(self.fitted_, n, among)
 
     def save(self, path: str | Path) -> None:
-        """Store the fitted model in a folder, as safetensors and JSON; an earlier one there is replaced whole."""
-        columns = list(getattr(self, "feature_names_in_", []))
-        store.save(store.Stored(self.get_params(deep=False), columns, self.fitted_), Path(path))
+        """Store the fitted model in a folder, as safetensors and JSON; an earlier one there is replaced whole.
+
+        Other files in the folder stay as they are, and a folder that holds no model of altopt but other files is
+        refused. So is the folder that this model was loaded from or stored in, where another process has stored
+        something since: load it again and repeat the update. A symbolic link is followed.
+        """
+        columns, place = list(getattr(self, "feature_names_in_", [])), Path(path).resolve()
+        known = self._checksums
+        stored = store.Stored(self.get_params(deep=False), columns, self.fitted_, known.get(place))
+        known[place] = store.save(stored, Path(path))
 
     @classmethod
     def load(cls, path: str | Path, parts: Sequence[type] = ()) -> Self:
@@ -346,6 +354,7 @@ class AltOpt(FittedAttributes, ClassifierMixin, BaseEstimator):  # type: ignore[
         stored = store.load(Path(path), parts)
         model = cls(**stored.parameters)
         model._fitted = stored.fitted
+        model._checksums = {Path(path).resolve(): stored.checksum}
         model.n_features_in_ = stored.fitted.n_features
         if stored.columns:
             model.feature_names_in_ = np.array(stored.columns, dtype=object)

@@ -80,12 +80,12 @@ def test_update_stores_and_a_dry_run_does_not(files, tmp_path, capsys):
 def test_update_refuses_and_leaves_the_model_alone(files, tmp_path, capsys):
     labels = tmp_path / "labels.csv"
     labels.write_text("node,label\nnobody,class 1\n")
-    before = (files["out"] / "model" / "model.safetensors").read_bytes()
+    before = (files["out"] / "model" / "model.json").read_bytes()
     code, _, err = said(capsys, "update", files["out"], "--labels", labels)
     assert code == 2
     assert "names node 'nobody', which is not in the graph" in err
     assert said(capsys, "update", files["out"])[0] == 2
-    assert (files["out"] / "model" / "model.safetensors").read_bytes() == before
+    assert (files["out"] / "model" / "model.json").read_bytes() == before
 
 
 def test_suggest_names_unlabelled_nodes(files, capsys):

@@ -11,6 +11,7 @@ from sklearn.ensemble import RandomForestClassifier
 from altopt import AltOpt, Graph, InputError
 from altopt.defaults import DEFAULTS
 from altopt.inputs import LazyRows, encoder_rows
+from altopt.io.folder import checksum
 from problems import two_communities
 
 MODELS = {
@@ -151,18 +152,62 @@ def test_a_folder_that_is_not_a_model_is_never_overwritten(stored, data, tmp_pat
     assert (tmp_path / "thesis" / "chapter.txt").read_text() == "years of work"
 
 
+def test_an_update_of_a_model_that_another_process_changed_is_not_stored(stored):
+    mine, others = AltOpt.load(stored), AltOpt.load(stored)
+    others.update(labels={17: 0})
+    others.save(stored)
+    mine.update(labels={18: 1})
+    with pytest.raises(
+        InputError, match=r"was changed by another process since it was loaded. Load it again"
+    ):
+        mine.save(stored)
+    assert AltOpt.load(stored).labelled_[17]
+    mine.save(stored.with_name("elsewhere"))
+    others.update(labels={19: 0})
+    others.save(stored)  # what it stored itself is no change by another
+    assert AltOpt.load(stored).labelled_[[17, 19]].all()
+
+
+def test_a_fresh_fit_may_replace_a_model_that_others_changed(stored, data):
+    X, y, _, A = data
+    mine, others = AltOpt.load(stored), AltOpt.load(stored)
+    others.update(labels={17: 0})
+    others.save(stored)
+    mine.fit(X, y, graph=A).save(stored)
+    assert not AltOpt.load(stored).labelled_[17]
+
+
+def test_the_folder_is_known_by_any_of_its_names(stored, monkeypatch):
+    link = stored.with_name("link")
+    link.symlink_to(stored)
+    mine, others = AltOpt.load(link), AltOpt.load(stored)
+    others.update(labels={17: 0})
+    others.save(stored)
+    monkeypatch.chdir(stored.parent)
+    with pytest.raises(InputError, match="was changed by another process"):
+        mine.save("model")
+    AltOpt.load(link).save(link)
+    assert link.is_symlink()
+
+
 def test_there_is_no_pickle_in_a_stored_model(stored):
-    assert sorted(path.name for path in stored.iterdir()) == ["model.json", "model.safetensors"]
+    lock, arrays, head = sorted(stored.iterdir())
+    assert (lock.name, arrays.suffix, head.name) == (".lock", ".safetensors", "model.json")
+    assert lock.read_bytes() == b""
+
+
+def tensors(path):
+    return next(path.glob("model-*.safetensors"))
 
 
 def damage_tensors(path):
-    data = bytearray((path / "model.safetensors").read_bytes())
+    data = bytearray(tensors(path).read_bytes())
     data[-5] ^= 0xFF
-    (path / "model.safetensors").write_bytes(data)
+    tensors(path).write_bytes(data)
 
 
 def cut_tensors(path):
-    (path / "model.safetensors").write_bytes((path / "model.safetensors").read_bytes()[:100])
+    tensors(path).write_bytes(tensors(path).read_bytes()[:100])
 
 
 def break_json(path):
@@ -170,34 +215,38 @@ def break_json(path):
 
 
 def edit_head(**changes):
+    """A valid edit: the checksum fits."""
+
     def edit(path):
-        head = json.loads((path / "model.json").read_text())
-        (path / "model.json").write_text(json.dumps(head | changes))
+        head = json.loads((path / "model.json").read_text()) | changes
+        (path / "model.json").write_text(json.dumps(head | {"checksum": checksum(head)}))
 
     return edit
 
 
+def damage_head(path):
+    text = (path / "model.json").read_text()
+    (path / "model.json").write_text(text.replace('"seed": 0', '"seed": 1'))
+
+
 def foreign_class(path):
-    head = json.loads((path / "model.json").read_text())
-    head["parameters"]["graph_view"] = {"class": "os:system"}
-    (path / "model.json").write_text(json.dumps(head))
+    parameters = json.loads((path / "model.json").read_text())["parameters"]
+    edit_head(parameters=parameters | {"graph_view": {"class": "os:system"}})(path)
 
 
 @pytest.mark.parametrize(
     ("harm", "message"),
     [
-        (damage_tensors, "model.safetensors is damaged: its checksum is wrong"),
-        (cut_tensors, "model.safetensors is damaged: its checksum is wrong"),
+        (damage_tensors, r"model-\w+.safetensors is damaged: its checksum is wrong"),
+        (cut_tensors, r"model-\w+.safetensors is damaged: its checksum is wrong"),
+        (damage_head, "model.json is damaged: its checksum is wrong"),
         (break_json, "model.json is damaged: it is not JSON"),
-        (edit_head(version=99), "format version 99, but this altopt reads up to 1. Upgrade"),
+        (edit_head(version=99), "format version 99, but this altopt reads version 2. Upgrade"),
         (edit_head(format="other"), "was not written by altopt as a model"),
         (edit_head(kind="checkpoint"), "was not written by altopt as a model"),
         (edit_head(fitted={}), "model.json is damaged"),
         (foreign_class, "graph_view is os:system, which is not a part of altopt"),
-        (
-            lambda path: (path / "model.safetensors").unlink(),
-            "is not a stored model: it has no model.safetensors",
-        ),
+        (lambda path: tensors(path).unlink(), r"is not a whole model: it has no model-\w+.safetensors"),
     ],
 )
 def test_what_is_not_a_good_model_is_refused_with_a_sentence(stored, harm, message):

@@ -22,10 +22,14 @@ class Stored:
     parameters: dict[str, Any]
     columns: list[str]
     fitted: FittedModel
+    checksum: str | None = None  # of the folder that it came from
 
 
-def save(stored: Stored, path: Path) -> None:
-    """Write a fitted model into the folder `path`, field by field."""
+def save(stored: Stored, path: Path) -> str:
+    """Write a fitted model into the folder `path`, field by field, and return the folder's checksum.
+
+    Where `stored` has a checksum, the folder must still have it.
+    """
     arrays: dict[str, Array] = {}
     head: dict[str, Any] = {"format": FORMAT, "kind": "model", "version": VERSION}
     head["parameters"] = encode_all(stored.parameters, arrays, "parameters")
@@ -38,7 +42,7 @@ def save(stored: Stored, path: Path) -> None:
         for name in STATES:
             arrays |= {f"{name}.{key}": array for key, array in values.pop(name).state().items()}
         head["fitted"] = encode_all(values, arrays, "fitted")
-        write_folder(path, head, arrays)
+        return write_folder(path, head, arrays, stored.checksum)
 
 
 def load(path: Path, parts: Sequence[type] = ()) -> Stored:
@@ -52,7 +56,7 @@ def load(path: Path, parts: Sequence[type] = ()) -> Stored:
         width = values["inputs"].rows(values["inputs"].Z[:1]).shape[1]
         values["encoder"] = candidate.encoder.begin(width, len(values["classes"]), values["seed"])
         values["encoder"].restore(with_prefix(arrays, "encoder."))
-        return Stored(parameters, head["columns"], FittedModel(**values))
+        return Stored(parameters, head["columns"], FittedModel(**values), head["checksum"])
     except (KeyError, TypeError, AttributeError, IndexError) as cause:
         raise InputError(
             f"{path / 'model.json'} is damaged: {cause!r} while reading it. Fit and save again."
