@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Any
 
 from altopt.errors import InputError
+from altopt.io.files import check_output, disk_errors
 
 try:
     import fcntl
@@ -44,9 +45,10 @@ def is_json(line: bytes) -> bool:
 
 def append_record(path: Path, record: Record) -> None:
     """One whole line at the end of a file that no other process writes to; folders are made as needed."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a", encoding="utf-8") as file:
-        file.write(json.dumps(record, allow_nan=False) + "\n")
+    with disk_errors(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(record, allow_nan=False) + "\n")
 
 
 class Records:
@@ -76,14 +78,11 @@ class Records:
         self.path = path
         self.lines: list[Record] = []
         self._read_up_to = 0
-        try:
+        check_output(path, "--out")
+        with disk_errors(path):
             path.parent.mkdir(parents=True, exist_ok=True)
             path.open("ab").close()
             self._lock = os.open(path.with_name(f".{path.name}.lock"), os.O_RDWR | os.O_CREAT, 0o644)
-        except OSError as cause:
-            raise InputError(
-                f"--out {path} cannot be written: {cause.strerror}. Name another file."
-            ) from cause
 
     def __enter__(self) -> "Records":
         self.refresh()
@@ -96,7 +95,7 @@ class Records:
 
     def refresh(self) -> list[Record]:
         """The records that any process has added since the last call."""
-        with self.path.open("rb") as file:
+        with disk_errors(self.path), self.path.open("rb") as file:
             file.seek(self._read_up_to)
             fresh, _, _ = file.read().rpartition(b"\n")
         if not fresh:
@@ -109,7 +108,7 @@ class Records:
     def add(self, record: Record) -> None:
         """One whole line, at once, after whatever others have written; a line that was cut short gives way."""
         line = json.dumps(record, allow_nan=False).encode() + b"\n"
-        with self._held(WHOLE_FILE), self.path.open("r+b") as file:
+        with disk_errors(self.path), self._held(WHOLE_FILE), self.path.open("r+b") as file:
             size = file.seek(0, os.SEEK_END)
             file.seek(0)
             whole = file.read().rfind(b"\n") + 1

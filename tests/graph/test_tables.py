@@ -264,7 +264,7 @@ REFUSED = {
     "absent.parquet": (tables.read_features, "absent.parquet, column 'features', has 0 numbers for node 2"),
     "tags.parquet": (tables.read_features, "tags.parquet, column 'features', holds string, not numbers"),
     "bare.csv": (tables.read_features, "bare.csv has no rows; give one for each node"),
-    "taken.csv": (predict, "taken.csv cannot be written: .*taken.csv"),
+    "taken.csv": (predict, "taken.csv is a folder. Name a file in it"),
     "gap.parquet": (tables.read_features, "gap.parquet, column 'features', has no finite number for node 2"),
     "heavy.csv": (Graph, "heavy.csv, column 'weight', must be numbers; got 'heavy'"),
     "light.csv": (Graph, r"in .*light.csv the edge from 'b' to 'a' has weight nan; weights must be"),
@@ -277,7 +277,6 @@ REFUSED = {
     "bad.npy": (tables.read_features, "bad.npy is not a file written by numpy.save"),
     "cube.npy": (tables.read_features, r"cube.npy must hold a 2-D array of numbers; .* shape \(2, 2, 2\)"),
     "out.xlsx": (predict, "out.xlsx ends in neither .parquet nor .csv"),
-    "deeper/out.csv": (predict, "the folder .*deeper of .*out.csv does not exist; create it first"),
     "./y.parquet": (Graph, "y.parquet has no column 'source'; it has 'node', 'label'"),
 }
 

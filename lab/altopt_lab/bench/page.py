@@ -6,6 +6,7 @@ Of each benchmark at each size the last record counts.
 import argparse
 from pathlib import Path
 
+from altopt.io.files import write_text
 from altopt_lab.bench.formatting import formatted
 from altopt_lab.bench.graphs import SIZES
 from altopt_lab.bench.registry import BENCHES
@@ -128,7 +129,7 @@ def main() -> None:
     )
     parser.add_argument("page", type=Path, help="the Markdown file to write")
     arguments = parser.parse_args()
-    arguments.page.write_text(page(read_records(arguments.records)))
+    write_text(arguments.page, page(read_records(arguments.records)))
 
 
 if __name__ == "__main__":

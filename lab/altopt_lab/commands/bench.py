@@ -22,6 +22,7 @@ def bench(
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
 ) -> None:
     """Ratios against every peer that is installed, with the machine's bandwidth in the same run."""
+    from altopt.io.files import check_output
     from altopt_lab.bench.formatting import as_text
     from altopt_lab.bench.graphs import find
     from altopt_lab.bench.registry import chosen, run
@@ -30,7 +31,7 @@ def bench(
 
     names, wanted = chosen(what), find(size)
     if record is not None:
-        prepare_file(record)
+        check_output(record, "--record")
 
     def log(line: str) -> None:
         if not quiet:
@@ -41,16 +42,3 @@ def bench(
             append_record(record, result)
         verdicts = judge([result], only=(result["bench"], result["size"]))
         typer.echo(json.dumps(result, allow_nan=False) if as_json else as_text(result, verdicts))
-
-
-def prepare_file(path: Path) -> None:
-    """Refuse before the work what could not be written after it."""
-    from altopt.errors import InputError
-
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.open("a").close()
-    except OSError as cause:
-        raise InputError(
-            f"--record {path} cannot be written: {cause.strerror}. Name another file."
-        ) from cause

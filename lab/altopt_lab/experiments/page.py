@@ -4,6 +4,7 @@ import argparse
 import json
 from pathlib import Path
 
+from altopt.io.files import write_text
 from altopt_lab.experiments import published
 from altopt_lab.experiments.claims import cell_results, verdicts
 from altopt_lab.experiments.tables import PAPER_TABLES
@@ -96,7 +97,7 @@ def main() -> None:
     )
     parser.add_argument("page", type=Path, help="the Markdown file to write")
     arguments = parser.parse_args()
-    arguments.page.write_text(page(read_records(arguments.records)), encoding="utf-8")
+    write_text(arguments.page, page(read_records(arguments.records)))
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ import altopt
 from altopt import AltOpt
 from altopt.arrays import Array
 from altopt.datasets import load
+from altopt.io.files import write_text
 from altopt_lab.metrics import accuracy
 from altopt_lab.records import append_record, read_records
 
@@ -188,7 +189,7 @@ def main() -> None:
     records = read_records(arguments.out)
     print(table(records), end="")
     if arguments.page is not None:
-        arguments.page.write_text(page(records))
+        write_text(arguments.page, page(records))
 
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
 """The files of tuned settings, one for each method."""
 
 import json
-import os
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from altopt.io.files import write_text
 from altopt_lab.experiments.method import Method, Settings
 from altopt_lab.experiments.methods import METHODS
 from altopt_lab.experiments.protocols import Cell
@@ -68,10 +68,7 @@ def write(method: str, name: str, entry: dict[str, Any], folder: Path | None = N
     """Put one entry into a method's file, which is replaced whole."""
     path = file_of(method, folder)
     entries = {**read(path), name: entry}
-    path.parent.mkdir(parents=True, exist_ok=True)
-    fresh = path.with_name(f".{path.name}.{os.getpid()}.new")
-    fresh.write_text(json.dumps(dict(sorted(entries.items())), indent=1) + "\n", encoding="utf-8")
-    fresh.replace(path)
+    write_text(path, json.dumps(dict(sorted(entries.items())), indent=1) + "\n")
 
 
 def problems(folder: Path | None = None) -> list[str]:

@@ -1,7 +1,6 @@
 """The demo: AltOpt, the paper's algorithm, LabelSpreading and an MLP compared on built-in data."""
 
 import json
-import os
 import time
 from collections.abc import Callable
 from dataclasses import asdict
@@ -18,6 +17,7 @@ from altopt.datasets import Dataset, communities, digits
 from altopt.datasets.splits import hide, per_class
 from altopt.graph.knn import neighbour_graph
 from altopt.graph.tables import write_predictions
+from altopt.io.files import write_text
 from altopt.threads import threads_for
 
 LABELS_PER_CLASS = 5
@@ -84,7 +84,6 @@ def run(
     results, models = [], {}
     with threads_for(0, with_torch=True):  # these fits are small, and their seconds become comparable
         for data in (digits(), communities()):
-            (Path(out) / data.name).mkdir(parents=True, exist_ok=True)
             for method, (fit, how) in METHODS.items():
                 say(f"{data.name}: {method}, {len(seeds)} fits")
                 result, model = measure(data, method, fit, how, seeds)
@@ -129,6 +128,4 @@ def measure(data: Dataset, method: str, fit: Fit, how: str, seeds: tuple[int, ..
 def write_results(path: Path, results: list[Result]) -> None:
     """All results with their settings, splits and seeds, as JSON: the whole file or none of it."""
     content = {"altopt": __version__, "threads": 1, "results": [asdict(result) for result in results]}
-    fresh = path.with_name(f".{path.name}.{os.getpid()}.new")
-    fresh.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
-    fresh.replace(path)
+    write_text(path, json.dumps(content, indent=1) + "\n")

@@ -1,8 +1,14 @@
-"""The command line: its commands and exit codes, 0 done, 2 wrong input, 1 an internal error, 130 interrupted."""
+"""The command line: its commands and exit codes.
+
+0 done, 2 wrong input or a disk that cannot be written, 1 an internal error, 128 + number stopped by a signal.
+"""
 
 import os
+import signal
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from importlib.metadata import entry_points
 from typing import Annotated, Any
 
@@ -16,8 +22,10 @@ from altopt.cli.commands.predict import predict
 from altopt.cli.commands.report import report
 from altopt.cli.commands.suggest import suggest
 from altopt.cli.commands.update import update
+from altopt.cli.console import say, tolerate_encodings
 
-INTERRUPTED = 130
+INTERRUPTED = 128 + signal.SIGINT
+PIPE_CLOSED = 128 + 13  # what a shell reports of a program whose reader has gone
 HOW_TO_RESUME = {
     "fit": " The same command with --resume goes on after the last finished round.",
     "reproduce": " The same command goes on after the last finished run.",
@@ -95,7 +103,35 @@ def altopt(
 
 def main() -> None:
     """The console's entry."""
-    sys.exit(run(sys.argv[1:]))
+    tolerate_encodings((sys.stdout, sys.stderr))
+    with stopping_signals() as caught:
+        code = run(sys.argv[1:])
+    # nothing is left to be written: the interpreter would complain about a stream that failed
+    with suppress(OSError, ValueError):
+        sys.stdout.close()
+    sys.exit(128 + caught[0] if caught and code == INTERRUPTED else code)
+
+
+@contextmanager
+def stopping_signals() -> Iterator[list[int]]:
+    """Answer SIGTERM and SIGHUP as Ctrl-C is answered: what is half written is removed. Lists those that came."""
+    caught: list[int] = []
+
+    def stop(number: int, frame: Any) -> None:
+        caught.append(number)
+        raise KeyboardInterrupt
+
+    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    # one that is ignored stays so: nohup asks for that
+    before = {number: signal.getsignal(number) for number in numbers}
+    before = {number: handler for number, handler in before.items() if handler is signal.SIG_DFL}
+    for number in before:
+        signal.signal(number, stop)
+    try:
+        yield caught
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def run(arguments: list[str]) -> int:
@@ -106,12 +142,15 @@ def run(arguments: list[str]) -> int:
         warnings.showwarning = lambda message, *_, **__: shown.append(f"Warning: {message}")
         try:
             code = app(arguments, prog_name="altopt", standalone_mode=False)
-        except Exception as error:
+            flush_output()
+        except (Exception, KeyboardInterrupt, SystemExit) as error:
             code, line = ending(error)
-            say(line)
-            if code == 1 and os.environ.get("ALTOPT_TRACEBACK") == "1":
-                raise
-            return code
+            if code != INTERRUPTED:
+                if line:
+                    say(line)
+                if code == 1 and os.environ.get("ALTOPT_TRACEBACK") == "1":
+                    raise
+                return code
     if code == INTERRUPTED:
         hint = HOW_TO_RESUME.get(" ".join(arguments[:1]), "")
         say(f"Stopped.{hint}")
@@ -121,22 +160,30 @@ def run(arguments: list[str]) -> int:
     return code if isinstance(code, int) else 0
 
 
-def ending(error: Exception) -> tuple[int, str]:
-    """The exit code for an error, and the sentence about it."""
+def flush_output() -> None:
+    """Write what stdout still holds, so that a failure has its sentence."""
+    if sys.stdout is not None and not sys.stdout.closed:
+        sys.stdout.flush()
+
+
+def ending(error: BaseException) -> tuple[int, str]:
+    """The exit code for an error, and the sentence about it; none where nobody listens any more."""
     from altopt.errors import InputError
 
     if isinstance(error, InputError):
         return 2, f"Error: {error}"
-    if isinstance(error, typer.Abort):
+    if isinstance(error, typer.Abort | KeyboardInterrupt):
         return INTERRUPTED, "Stopped."
+    if isinstance(error, BrokenPipeError) or isinstance(error.__context__, BrokenPipeError):
+        return PIPE_CLOSED, ""
+    if isinstance(error, MemoryError):
+        return 2, "Error: there is not enough memory. altopt fit --dry-run shows what a fit needs."
+    if isinstance(error, OSError) and error.errno:  # of a disk that fails at any other moment
+        place = "standard output" if error.filename is None else os.fspath(error.filename)
+        return 2, f"Error: {place} cannot be used: {error.strerror}. Check the disk, or name another place."
     if hasattr(error, "format_message"):  # typer's errors about the call itself
         context: Any = getattr(error, "ctx", None)
         command = context.command_path if context is not None else "altopt"
         return 2, f"Error: {error.format_message()} See {command} --help."
     hint = "" if os.environ.get("ALTOPT_TRACEBACK") == "1" else " Set ALTOPT_TRACEBACK=1 to see where."
     return 1, f"Internal error in altopt (please report it): {type(error).__name__}: {error}.{hint}"
-
-
-def say(line: str) -> None:
-    """One line on stderr, whatever line breaks the message holds."""
-    print(" ".join(line.split()), file=sys.stderr)

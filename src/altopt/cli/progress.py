@@ -1,10 +1,11 @@
 """Progress of a running command: a bar on a terminal, plain lines elsewhere, nothing when quiet."""
 
 import sys
+from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-import typer
+from altopt.cli.console import show
 
 if TYPE_CHECKING:
     from altopt.training.alternate import Round
@@ -38,8 +39,14 @@ class Bar:
         """The bar at `done`, or the line where there is none."""
         if self.bar is not None:
             self.bar.update(self.task, description=words, completed=done, total=planned)
-        elif not self.quiet:
-            typer.echo(line, err=True)
+        else:
+            self.say(line)
+
+    def say(self, line: str) -> None:
+        """A plain line; work goes on where nobody can read it."""
+        if not self.quiet:
+            with suppress(OSError):
+                show(line, err=True)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -72,7 +79,3 @@ class Works(Bar):
             planned,
             f"{done} of {planned}: {record['key']}: {outcome}, about {guess} left",
         )
-
-    def say(self, line: str) -> None:
-        if not self.quiet:
-            typer.echo(line, err=True)

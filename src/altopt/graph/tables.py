@@ -12,6 +12,7 @@ from scipy import sparse
 from altopt.arrays import Array
 from altopt.errors import InputError
 from altopt.graph.ids import as_array, as_ids, comes_from, describe_missing, lookup, unique_ids
+from altopt.io.files import replacing
 
 PathLike = str | os.PathLike[str]
 ID_COLUMNS = ("source", "target", "node")
@@ -115,18 +116,11 @@ def write_predictions(
     write = {".parquet": pa.parquet.write_table, ".csv": pa.csv.write_csv}.get(Path(path).suffix.lower())
     if write is None:
         raise InputError(f"{path} ends in neither .parquet nor .csv; name the output with one of them.")
-    if not Path(path).parent.is_dir():
-        raise InputError(f"the folder {Path(path).parent} of {path} does not exist; create it first.")
     names = ["node", "label", "confidence", *(f"p_{name}" for name in as_array(classes).tolist())]
     values = [ids, labels, confidence, *np.asarray(probabilities).T]
-    draft = Path(path).with_name(f".{Path(path).name}.{os.getpid()}.tmp")
-    try:
-        write(pa.table([_to_arrow(column) for column in values], names=names), str(draft))
-        os.replace(draft, path)
-    except OSError as error:
-        raise InputError(f"{path} cannot be written: {_line(error)}.") from error
-    finally:
-        draft.unlink(missing_ok=True)
+    table = pa.table([_to_arrow(column) for column in values], names=names)
+    with replacing(path) as draft:
+        write(table, draft)
 
 
 def match(ids: Any, wanted: Any, what: str) -> NDArray[np.int64]:

@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from altopt.cli import console
+
 app = typer.Typer(help="List, locate and download data sets.", rich_markup_mode=None)
 Data = Annotated[
     Path | None, typer.Option("--data", help="Folder of the raw files. Default: $ALTOPT_DATA, else ./data.")
@@ -26,9 +28,11 @@ def show(data: Data = None) -> None:
     on_disk = available(data)
     width = max(map(len, on_disk))
     for name, ready in on_disk.items():
-        typer.echo(f"{name:<{width}}  {'ready' if ready else 'raw files not found'}")
+        console.show(f"{name:<{width}}  {'ready' if ready else 'raw files not found'}")
     if not all(on_disk.values()):
-        typer.echo("altopt datasets get NAME downloads raw files; altopt datasets path prints their folder.")
+        console.show(
+            "altopt datasets get NAME downloads raw files; altopt datasets path prints their folder."
+        )
 
 
 @app.command()
@@ -36,7 +40,7 @@ def path(data: Data = None) -> None:
     """Print the folder of the raw files."""
     from altopt.datasets import data_folder
 
-    typer.echo(data_folder(data).resolve())
+    console.show(str(data_folder(data).resolve()))
 
 
 @app.command()
@@ -51,4 +55,4 @@ def get(
     from altopt.datasets import load
 
     dataset = load(name, data, download=True)
-    typer.echo(f"{dataset.name} is on disk: {dataset.X.shape[0]:,} nodes. {dataset.note}")
+    console.show(f"{dataset.name} is on disk: {dataset.X.shape[0]:,} nodes. {dataset.note}")

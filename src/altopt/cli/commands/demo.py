@@ -6,11 +6,12 @@ from typing import Annotated, Any
 
 import typer
 
-from altopt.cli.commands.fit import prepare_folder
+from altopt.cli.console import show
+from altopt.cli.paths import Output
 
 
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder for predictions and report.html.")] = Path("demo"),
+    out: Annotated[Path, Output("Folder for predictions and report.html.")] = Path("demo"),
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress output.")] = False,
 ) -> None:
     """Compare methods on built-in data.
@@ -22,10 +23,11 @@ def demo(
 
     from altopt.cli.demo import LABELS_PER_CLASS, SEEDS, run
     from altopt.errors import require_extra
+    from altopt.io.files import check_output
 
     for module in ("torch", "jinja2", "plotly"):
         require_extra(module, "torch,report", "altopt demo")
-    prepare_folder(out)
+    check_output(out, "--out", folder=True)
     steps = Console(stderr=True, markup=False, highlight=False)
     if quiet:
         results = run(out)
@@ -33,11 +35,11 @@ def demo(
         with steps.status("starting") as status:
             results = run(out, say=status.update)
     else:
-        results = run(out, say=lambda line: typer.echo(line, err=True))
+        results = run(out, say=lambda line: show(line, err=True))
     Console(highlight=False).print(table(results, LABELS_PER_CLASS, len(SEEDS)))
     for method, how in {result.method: result.how for result in results}.items():
-        typer.echo(f"{method} uses {how}.")
-    typer.echo(
+        show(f"{method} uses {how}.")
+    show(
         f"Wrote {out / 'report.html'}, {out / 'results.json'} and predictions.parquet in "
         f"{' and '.join(str(out / name) for name in dict.fromkeys(result.dataset for result in results))}."
     )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from altopt.cli.commands.predict import model_folder
+from altopt.cli.console import show
 
 if TYPE_CHECKING:
     from altopt.arrays import Array
@@ -36,9 +37,9 @@ def explain(
             record = explanation.record(top)
             if contrast is not None:
                 record["against"] = contrast.record(top)
-            typer.echo(json.dumps(record, default=str))
+            show(json.dumps(record, default=str))
         else:
-            typer.echo(("\n" if k else "") + "\n".join(in_words(explanation, contrast, top)))
+            show(*([""] if k else []), *in_words(explanation, contrast, top))
 
 
 def read_id(text: str, ids: "Array") -> Any:

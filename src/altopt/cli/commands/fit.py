@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from altopt.cli import registry
+from altopt.cli.console import show
+from altopt.cli.paths import Output
 from altopt.cli.progress import Rounds
 
 if TYPE_CHECKING:
@@ -22,7 +24,7 @@ def fit(
     labels: Annotated[
         Path, typer.Option(help="Table with columns node and label, one row for each labelled node.")
     ],
-    out: Annotated[Path, typer.Option(help="Folder for the model, predictions and report.html.")],
+    out: Annotated[Path, Output("Folder for the model, predictions and report.html.")],
     edges: Annotated[
         Path | None,
         typer.Option(
@@ -66,10 +68,10 @@ def fit(
     """
     from altopt import AltOpt
     from altopt.cli.tables import read_problem
-    from altopt.graph.tables import write_predictions
+    from altopt.io.files import new_folder
 
     if not dry_run:
-        prepare_folder(out)
+        check_folder(out)
     ids, names, X, y, graph = read_problem(features, labels, edges, directed)
     settings: dict[str, Any] = {"random_state": seed} | ({} if rounds is None else {"n_rounds": rounds})
     settings |= registry.chosen_parts(graph_view, label_view, inputs, encoder)
@@ -77,23 +79,32 @@ def fit(
         settings["classes"] = read_classes(classes, y)
     model = AltOpt(**settings) if paper is None else AltOpt.paper(paper, **settings)
     if dry_run or not quiet:
-        typer.echo(announcement(X, y, graph, model, dry_run))
+        show(*announcement(X, y, graph, model, dry_run))
     if dry_run:
         return
-    with Rounds(quiet) as on_round:
-        model.fit(X, y, graph=graph, on_round=on_round, checkpoint=out / "checkpoint", resume=resume)
-    model.feature_names_in_ = names  # stored, so that predict can put a new table's columns in this order
-    predictions = out / f"predictions.{predictions_format}"
+    with new_folder(out):
+        with Rounds(quiet) as on_round:
+            model.fit(X, y, graph=graph, on_round=on_round, checkpoint=out / "checkpoint", resume=resume)
+        model.feature_names_in_ = names  # stored, so that predict can put a new table's columns in this order
+        written = write_outputs(model, ids, out, predictions_format, quiet)
+    if not quiet:
+        show(model.outcome_)
+        show(f"Wrote {', '.join(map(str, written))}.")
+
+
+def write_outputs(model: "AltOpt", ids: "Array", out: Path, format_: str, quiet: bool) -> list[Path]:
+    """Write the predictions, the model and the report; an earlier fit's and the checkpoint give way."""
+    from altopt.graph.tables import write_predictions
+
+    predictions = out / f"predictions.{format_}"
     write_predictions(
         predictions, ids, model.transduction_, model.confidence_, model.label_distributions_, model.classes_
     )
-    (out / f"predictions.{'csv' if predictions_format == 'parquet' else 'parquet'}").unlink(missing_ok=True)
+    (out / f"predictions.{'csv' if format_ == 'parquet' else 'parquet'}").unlink(missing_ok=True)
     written = [predictions, *optional_outputs(model, out, quiet)]
     for done_with in (out / "checkpoint", *out.glob(".checkpoint.*")):  # drafts are what a kill may leave
         shutil.rmtree(done_with, ignore_errors=True)
-    if not quiet:
-        typer.echo(model.outcome_)
-        typer.echo(f"Wrote {', '.join(map(str, written))}.")
+    return written
 
 
 def optional_outputs(model: "AltOpt", out: Path, quiet: bool) -> list[Path]:
@@ -113,27 +124,23 @@ def optional_outputs(model: "AltOpt", out: Path, quiet: bool) -> list[Path]:
             shutil.rmtree(path, ignore_errors=True)  # what an earlier fit left is about another model
             path.unlink(missing_ok=True)
             if essential or not quiet:
-                typer.echo(f"{path} was left out. {error}", err=True)
+                show(f"{path} was left out. {error}", err=True)
     return written
 
 
-def prepare_folder(out: Path) -> None:
-    """Create the output folder; an output that cannot be written is refused before the fit, not after it."""
+def check_folder(out: Path) -> None:
+    """Refuse before the fit, not after it, an output folder that cannot be written."""
     from altopt.errors import InputError
+    from altopt.io.files import check_output
 
-    if out.exists() and not out.is_dir():
-        raise InputError(f"--out {out} is a file. Name a folder.")
+    check_output(out, "--out", folder=True)
     for name in ("model", "checkpoint"):
         if (out / name).exists() and not (out / name / "model.json").is_file():
             raise InputError(
                 f"{out / name} exists and was not written by altopt. Name another folder as --out."
             )
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        (out / ".altopt").touch()
-        (out / ".altopt").unlink()
-    except OSError as cause:
-        raise InputError(f"--out {out} cannot be written: {cause.strerror}. Name another folder.") from cause
+    for name in ("predictions.parquet", "predictions.csv", "report.html"):
+        check_output(out / name, "--out")
 
 
 def read_classes(classes: str, y: "Array") -> list[Any]:
@@ -151,7 +158,7 @@ def read_classes(classes: str, y: "Array") -> list[Any]:
         ) from cause
 
 
-def announcement(X: Any, y: "Array", graph: "Graph | None", model: "AltOpt", dry_run: bool) -> str:
+def announcement(X: Any, y: "Array", graph: "Graph | None", model: "AltOpt", dry_run: bool) -> list[str]:
     """The size of the problem and the memory the fit will need; itemised in a dry run."""
     from altopt.cli.memory import expected_memory
     from altopt.graph.validation import known_labels
@@ -165,4 +172,4 @@ def announcement(X: Any, y: "Array", graph: "Graph | None", model: "AltOpt", dry
         f"{n:,} nodes, {edges}, {X.shape[1]:,} features, {len(known):,} labels of {n_classes:,} classes; "
         f"needs about {memory.peak / 1e9:.1f} GB of memory."
     )
-    return "\n".join([summary, *memory.lines()]) if dry_run else summary
+    return [summary, *memory.lines()] if dry_run else [summary]

@@ -5,6 +5,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from altopt.cli.console import show
+from altopt.cli.paths import Output
+
 if TYPE_CHECKING:
     from altopt import AltOpt
     from altopt.arrays import Array
@@ -15,7 +18,7 @@ def predict(
     features: Annotated[
         Path, typer.Option(help="Table of the new nodes, with the columns that the model was fitted on.")
     ],
-    out: Annotated[Path, typer.Option(help="File for the predictions, .parquet or .csv.")],
+    out: Annotated[Path, Output("File for the predictions, .parquet or .csv.")],
     edges: Annotated[
         Path | None,
         typer.Option(
@@ -32,9 +35,11 @@ def predict(
     from altopt.errors import InputError
     from altopt.graph import tables
     from altopt.graph.ids import is_text
+    from altopt.io.files import check_output
 
     if out.suffix.lower() not in (".parquet", ".csv"):
         raise InputError(f"--out {out} ends in neither .parquet nor .csv. Name the output with one of them.")
+    check_output(out, "--out")
     fitted = AltOpt.load(model_folder(model))
     text = is_text(fitted.graph_.ids)
     ids, X, names = tables.read_features(features, text_ids=text)
@@ -45,10 +50,9 @@ def predict(
         warnings.filterwarnings("ignore", message="X does not have valid feature names")
         probabilities = fitted.predict_proba(X, edges=table, ids=ids)
     labels = fitted.classes_[probabilities.argmax(axis=1)]
-    out.parent.mkdir(parents=True, exist_ok=True)
     tables.write_predictions(out, ids, labels, certainty(probabilities), probabilities, fitted.classes_)
     if not quiet:
-        typer.echo(f"Wrote {out}: labels for {len(ids):,} new nodes.")
+        show(f"Wrote {out}: labels for {len(ids):,} new nodes.")
 
 
 def model_folder(path: Path) -> Path:

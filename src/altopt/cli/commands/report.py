@@ -6,12 +6,15 @@ from typing import Annotated
 
 import typer
 
+from altopt.cli.console import show
+from altopt.cli.paths import Output
+
 
 def report(
     folder: Annotated[
         Path, typer.Argument(metavar="DIR", help="Folder written by altopt fit or by altopt reproduce.")
     ],
-    out: Annotated[Path | None, typer.Option(help="The page to write. Default: report.html in DIR.")] = None,
+    out: Annotated[Path | None, Output("The page to write. Default: report.html in DIR.")] = None,
 ) -> None:
     """Write an HTML report.
 
@@ -20,14 +23,20 @@ def report(
     from altopt import AltOpt
     from altopt.cli.commands.predict import model_folder
     from altopt.cli.report import model_report
+    from altopt.io.files import check_output
 
+    if out is not None:
+        check_output(out, "--out")
     for entry in entry_points(group="altopt.reports"):  # each named by the file that it reports on
         records = folder if folder.name == entry.name else folder / entry.name
         if records.is_file():
             page = out or records.parent / "report.html"
+            check_output(page, "the page")
             entry.load()(records, page)
             break
     else:
         page = out or folder / "report.html"
-        model_report(AltOpt.load(model_folder(folder)), page)
-    typer.echo(f"Wrote {page}.")
+        fitted = AltOpt.load(model_folder(folder))
+        check_output(page, "the page")
+        model_report(fitted, page)
+    show(f"Wrote {page}.")

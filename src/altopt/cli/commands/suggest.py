@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from altopt.cli.commands.predict import model_folder
+from altopt.cli.console import show
 
 
 def suggest(
@@ -25,12 +26,12 @@ def suggest(
     suggestions = fitted.suggest(n)
     if as_json:
         for rank, (node, gain) in enumerate(suggestions, 1):
-            typer.echo(json.dumps({"rank": rank, "node": plain(node), "gain": gain}, default=str))
+            show(json.dumps({"rank": rank, "node": plain(node), "gain": gain}, default=str))
         return
     width = max([4, *(len(str(node)) for node, _ in suggestions)])
-    typer.echo(f"{'':>4}  {'node':<{width}}  {'gain':>8}  {'label now':<12}  confidence")
+    show(f"{'':>4}  {'node':<{width}}  {'gain':>8}  {'label now':<12}  confidence")
     for rank, (node, gain) in enumerate(suggestions, 1):
         place = fitted.graph_.position(node)
         label, sure = fitted.transduction_[place], fitted.confidence_[place]
-        typer.echo(f"{rank:>4}  {node!s:<{width}}  {gain:>8.2f}  {label!s:<12}  {sure:.2f}")
-    typer.echo("gain: wrong labels that this label is expected to correct, given those above it.")
+        show(f"{rank:>4}  {node!s:<{width}}  {gain:>8.2f}  {label!s:<12}  {sure:.2f}")
+    show("gain: wrong labels that this label is expected to correct, given those above it.")

@@ -1,6 +1,5 @@
 """The report page: facts about a fit, its charts and its least confident nodes."""
 
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from altopt import AltOpt
 from altopt.cli.report import charts
 from altopt.cli.result import Result
 from altopt.errors import require_extra
+from altopt.io.files import write_text
 
 HERE = Path(__file__).parent
 N_LEAST_SURE = 15
@@ -127,7 +127,4 @@ def render(template: Path, path: Path, **content: Any) -> None:
     )
     script = require_extra("markupsafe", "report", "The HTML report").Markup(plotly.get_plotlyjs())
     page = environment.get_template(template.name).render(plotly=script, **content)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    fresh = path.with_name(f".{path.name}.{os.getpid()}.new")
-    fresh.write_text(page, encoding="utf-8")
-    fresh.replace(path)
+    write_text(path, page)
