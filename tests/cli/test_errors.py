@@ -131,7 +131,7 @@ def test_an_output_that_cannot_be_is_refused_before_the_work(files, capsys):
     (files["out"] / "model").mkdir(parents=True)
     (files["out"] / "model" / "mine.txt").write_text("precious")
     assert run(fit_call(files)) == 2
-    assert "not written by altopt" in one_line(capsys)
+    assert "is not a stored model of altopt" in one_line(capsys)
 
 
 def test_a_fault_of_ours_is_one_line_and_exit_1(files, capsys, monkeypatch):

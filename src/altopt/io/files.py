@@ -119,7 +119,9 @@ def remove_dead_drafts(folder: Path, name: str) -> None:
 
 
 def is_alive(process: int) -> bool:
-    """Whether a process of this number runs on this machine."""
+    """Whether a process of this number runs on this machine; where that cannot be asked, it does."""
+    if os.name != "posix":
+        return True
     try:
         os.kill(process, 0)
     except (ProcessLookupError, OverflowError):

@@ -1,6 +1,5 @@
 """altopt fit: from tables of edges, features and labels to a stored model, predictions and a report."""
 
-import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -95,6 +94,7 @@ def fit(
 def write_outputs(model: "AltOpt", ids: "Array", out: Path, format_: str, quiet: bool) -> list[Path]:
     """Write the predictions, the model and the report; an earlier fit's and the checkpoint give way."""
     from altopt.graph.tables import write_predictions
+    from altopt.io.folder import remove_folder
 
     predictions = out / f"predictions.{format_}"
     write_predictions(
@@ -102,8 +102,7 @@ def write_outputs(model: "AltOpt", ids: "Array", out: Path, format_: str, quiet:
     )
     (out / f"predictions.{'csv' if format_ == 'parquet' else 'parquet'}").unlink(missing_ok=True)
     written = [predictions, *optional_outputs(model, out, quiet)]
-    for done_with in (out / "checkpoint", *out.glob(".checkpoint.*")):  # drafts are what a kill may leave
-        shutil.rmtree(done_with, ignore_errors=True)
+    remove_folder(out / "checkpoint", "checkpoint")
     return written
 
 
@@ -111,18 +110,19 @@ def optional_outputs(model: "AltOpt", out: Path, quiet: bool) -> list[Path]:
     """Write the stored model and the report; one whose package is missing is left out, with a line that says so."""
     from altopt.cli.report import model_report
     from altopt.errors import MissingExtra
+    from altopt.io.folder import remove_folder
 
     written = []
-    for path, write, essential in (
-        (out / "model", model.save, True),
-        (out / "report.html", lambda path: model_report(model, path), False),
+    for path, write, remove, essential in (
+        (out / "model", model.save, lambda path: remove_folder(path, "model"), True),
+        (out / "report.html", lambda path: model_report(model, path), Path.unlink, False),
     ):
         try:
             write(path)
             written.append(path)
         except MissingExtra as error:
-            shutil.rmtree(path, ignore_errors=True)  # what an earlier fit left is about another model
-            path.unlink(missing_ok=True)
+            if path.exists():
+                remove(path)  # what an earlier fit left is about another model
             if essential or not quiet:
                 show(f"{path} was left out. {error}", err=True)
     return written
@@ -130,15 +130,12 @@ def optional_outputs(model: "AltOpt", out: Path, quiet: bool) -> list[Path]:
 
 def check_folder(out: Path) -> None:
     """Refuse before the fit, not after it, an output folder that cannot be written."""
-    from altopt.errors import InputError
     from altopt.io.files import check_output
+    from altopt.io.folder import refuse_foreign
 
     check_output(out, "--out", folder=True)
-    for name in ("model", "checkpoint"):
-        if (out / name).exists() and not (out / name / "model.json").is_file():
-            raise InputError(
-                f"{out / name} exists and was not written by altopt. Name another folder as --out."
-            )
+    for kind in ("model", "checkpoint"):
+        refuse_foreign(out / kind, kind)
     for name in ("predictions.parquet", "predictions.csv", "report.html"):
         check_output(out / name, "--out")
 
