@@ -159,7 +159,8 @@ class FittedModel:
         """H F = rhs with rows that can be read, replaced and pushed from; None where F is no such solution.
 
         That takes squared feature and label views, a graph view that couples nodes by A_tilde, feature_weight > 0
-        and a solver that converges. With self-loops on weighted edges one edge changes every row: none either.
+        and a solver that converges. With self-loops on weighted edges one edge changes every row: none either, nor
+        where the weights are so far apart that rounding would outweigh the residual.
         """
         with self.lock:
             if self._system is None and self.solver.converges and self.candidate.linear:
@@ -168,7 +169,8 @@ class FittedModel:
                 objective = self.objective_on(graph, A_tilde, self.codes, self.encoder_output)
                 if objective.coupled_by(A_tilde) and not (self.self_loops and graph.weighted):
                     weights = {view.name: float(view.weight) for view in objective.views}
-                    self._system = LinearSystem(graph, A_tilde, weights, self.codes, len(self.classes))
+                    system = LinearSystem(graph, A_tilde, weights, self.codes, len(self.classes))
+                    self._system = system if system.pushable else None
             return self._system
 
     def couples_by_adjacency(self) -> bool:

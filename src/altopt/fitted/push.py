@@ -6,7 +6,7 @@ matters, until ||r_k|| <= tolerance sqrt(d_k) on every node; then
     ||F_k - F*_k|| <= sqrt(d_k) max_j ||r_j|| / sqrt(d_j) / lambda1
 
 F* being the solution from scratch for the encoder output that is used. What is left of r is carried over to the next
-update.
+update. A push that does not end in reasonable time gives way to a solve from scratch (resolve.py).
 """
 
 from typing import Any
@@ -24,7 +24,12 @@ from altopt.inputs import ChangedNodes, NewNodes
 from altopt.operator.kernels.push import Push, push
 
 TOLERANCE, TOLERANCE_ON_LARGE_GRAPHS = 1e-9, 1e-4
+MIN_TOLERANCE = 1e-12  # rounding up to this is not worth another measurement of the residual
 LARGE_GRAPH = 20_000  # nodes up to which following a change to its end costs nothing
+
+
+class PushGaveUp(Exception):
+    """The push has used up its edges, or the residual is not finite; the caller solves from scratch."""
 
 
 class PushUpdate:
@@ -36,6 +41,8 @@ class PushUpdate:
         self.model, self.system, self.request, self.store = model, system, request, store
         usual = TOLERANCE if system.n_nodes <= LARGE_GRAPH else TOLERANCE_ON_LARGE_GRAPHS
         self.tolerance = tolerance or usual
+        if system.rounding > max(self.tolerance, MIN_TOLERANCE):
+            system.forget_residual()
         self.left = system.left_by_fit(model.scores, model.encoder_output)
         self.n_before = system.n_nodes
         self.residual: Push = push(system.n_classes)
@@ -65,7 +72,7 @@ class PushUpdate:
         for step in reversed(self.undo_stack):
             step()
         if self.touched_carried:
-            system.carried, system.left, system.largest = push(system.n_classes), None, 0.0
+            system.forget_residual()
 
     # the graph
 
@@ -153,7 +160,10 @@ class PushUpdate:
             self.residual.add(near, system.lambda1 * (P.astype(np.float64) - draft.P[near]))
         for node, code in self.request.labels.items():
             self.relabel(F, node, code)
+        self.rounding = system.rounding + system.rounding_of(self.residual.largest(system.scale))
         pushed = self.residual.run(system.rows(), self.tolerance)
+        if not pushed.reached:
+            raise PushGaveUp
         moved = np.flatnonzero(pushed.moved)
         nodes = pushed.nodes[moved]
         new = np.arange(self.n_before, system.n_nodes)
@@ -167,7 +177,9 @@ class PushUpdate:
         own, earlier = self.residual.largest(system.scale), system.largest
         # earlier residuals were taken over where this push came; else the two may add up
         self.largest = max(own, earlier) if self.store else own + earlier
-        size = self.largest + self.left * system.growth_of_left()
+        size = self.largest + self.left * system.growth_of_left + self.rounding
+        if not np.isfinite(size):
+            raise PushGaveUp
         return Solved(
             np.concatenate([nodes, others]), rows, F, size, size / system.lambda1, len(pushed.nodes)
         )
@@ -214,7 +226,9 @@ class PushUpdate:
         system = self.system
         system.log += system.arcs(self.request.arcs)
         system.carried.absorb(self.residual)
-        system.largest = self.largest
+        system.largest, system.rounding = self.largest, self.rounding
+        if system.is_long():
+            self.model.last_graph = system.lay_out_again(self.model.last_graph)
 
 
 def no_such_edge(source: Any, target: Any) -> InputError:

@@ -16,6 +16,7 @@ from altopt.fitted.system import joined, with_arcs
 from altopt.graph import Graph
 from altopt.graph.validation import UNKNOWN
 from altopt.inputs import ChangedNodes, NewNodes
+from altopt.views import Objective
 
 
 class ResolveUpdate:
@@ -66,7 +67,24 @@ class ResolveUpdate:
         self.start, self.steps = None if model.start is None else start, solution.steps
         changed = np.flatnonzero(np.any(F[:n] != model.scores, axis=1))
         nodes = np.unique(np.concatenate([changed, places, np.arange(n, len(F))]))
-        return Solved(nodes, F[nodes], F, solution.residual, solution.error_bound, len(F))
+        bound = solution.error_bound
+        if bound is None or not bound < 1.0:
+            bound = self.bound_by_rows(objective, F, bound)
+        return Solved(nodes, F[nodes], F, solution.residual, bound, len(F))
+
+    def bound_by_rows(self, objective: Objective, F: Array, bound: float | None) -> float | None:
+        """A bound on ||F - F*|| that weights far apart do not spoil: each row of r over its own lower bound of H.
+
+        H D^1/2 1 >= diag(lower) D^1/2 1, so ||F_k - F*_k|| <= sqrt(d_k) max_j ||r_j|| / (lower_j sqrt(d_j)).
+        """
+        lower = np.asarray(objective.curvature(len(F)).lower)
+        if not objective.coupled_by(self.A_tilde) or not np.all(lower > 0):
+            return bound if bound is not None and np.isfinite(bound) else None
+        d = np.where(self.A_tilde.degrees > 0, self.A_tilde.degrees, 1.0)
+        rows = np.linalg.norm(objective.residual(F.astype(np.float64)) / lower[:, None], axis=1)
+        by_rows = float(np.sqrt(d.sum()) * np.max(rows / np.sqrt(d)))
+        bounds = [value for value in (bound, by_rows) if value is not None and np.isfinite(value)]
+        return min(bounds, default=None)
 
     def adjacency(self) -> Any:
         return self.graph.adjacency

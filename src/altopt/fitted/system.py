@@ -13,11 +13,14 @@ from altopt.graph.validation import UNKNOWN
 from altopt.operator import NormalizedAdjacency
 from altopt.operator.kernels.push import Push, Pushed, SystemRows, push
 
+EPSILON = float(np.finfo(np.float64).eps)
 Row = tuple[Array, Array]  # columns and weights
 Undo = Callable[[], None]
 Arc = tuple[int, int, float]  # source, target, weight
 
 BLOCK_SIZE = 2_000_000  # entries of F whose residual is computed at once
+MAX_STIFFNESS = 1e6  # H_kk / lambda1 up to which rounding leaves a push something to promise
+MAX_LOG = 20_000  # edges set one by one, and entries of replaced rows, before the graph is put together anew
 
 
 class LinearSystem:
@@ -71,6 +74,14 @@ class LinearSystem:
         self.left: float | None = None
         # the degree each node had when `left` was measured, for nodes whose degree has changed since
         self.degree_when_measured: dict[int, float] = {}
+        self.growth_of_left = 1.0  # `left` grew by no more than this, in its norm, because degrees fell
+        self.rounding = 0.0  # what arithmetic may have lost of the residual since it was measured
+
+    @property
+    def pushable(self) -> bool:
+        """Whether numbers are near enough to each other for a push: all finite, H_kk not far above lambda1."""
+        stiffness = (self.coupling + self.lambda1 + self.lambda2) / self.lambda1
+        return bool(stiffness <= MAX_STIFFNESS and np.isfinite(self.scale).all())
 
     @property
     def n_nodes(self) -> int:
@@ -114,13 +125,18 @@ class LinearSystem:
                 r[known] += self.lambda2 * (self.codes[known][:, None] == columns)
                 square += np.einsum("ij,ij->i", r, r)
             scale = np.where(self.scale > 0, self.scale, 1.0)
-            self.left, self.degree_when_measured = float(np.max(np.sqrt(square) * scale)), {}
+            self.left = float(np.max(np.sqrt(square) * scale))
+            self.degree_when_measured, self.growth_of_left = {}, 1.0
+            self.rounding = self.rounding_of(float(np.max(np.abs(F), initial=1.0)))
         return self.left
 
-    def growth_of_left(self) -> float:
-        """The factor by which `left` grew, in its norm, because degrees fell."""
-        ratios = [max(was, 1e-300) / (self.degrees[k] or 1.0) for k, was in self.degree_when_measured.items()]
-        return float(np.sqrt(max([1.0, *ratios])))
+    def forget_residual(self) -> None:
+        """It is measured again when the next update comes."""
+        self.carried, self.left, self.largest = push(self.n_classes), None, 0.0
+
+    def rounding_of(self, size: float) -> float:
+        """What float64 may lose of a residual while rows of this size pass through it."""
+        return 16 * EPSILON * (self.coupling + self.lambda1 + self.lambda2) * max(size, 1.0)
 
     # rows as encoder inputs read them
 
@@ -158,7 +174,8 @@ class LinearSystem:
     def replace(self, node: int, columns: Array, weights: Array) -> Undo:
         """Row `node` becomes these columns (sorted) and weights."""
         before = (self.begin[node], self.end[node], self.degrees[node], self.scale[node])
-        self.degree_when_measured.setdefault(node, float(self.degrees[node]))
+        growth, n_extra = self.growth_of_left, self.n_extra
+        measured = self.degree_when_measured.setdefault(node, float(self.degrees[node]))
         end = self.n_extra + len(columns)
         if end > len(self.extra):
             for name in ("extra", "extra_weights"):
@@ -170,9 +187,12 @@ class LinearSystem:
         self.n_extra = end
         self.degrees[node] = weights.sum()
         self.scale[node] = inverse_sqrt(self.degrees[node : node + 1])[0]
+        fell = max(measured, 1e-300) / (self.degrees[node] or 1.0)
+        self.growth_of_left = max(growth, float(np.sqrt(fell)))
 
         def undo() -> None:
             self.begin[node], self.end[node], self.degrees[node], self.scale[node] = before
+            self.growth_of_left, self.n_extra = growth, n_extra
 
         return undo
 
@@ -217,6 +237,21 @@ class LinearSystem:
         return undo
 
     # the graph put together again
+
+    def is_long(self) -> bool:
+        """Whether replaced rows and the log of edges take more memory than they are worth."""
+        limit = MAX_LOG + len(self.base) // 64
+        return len(self.log) > limit or self.n_extra > limit + len(self.base) // 2
+
+    def lay_out_again(self, made_from: Graph) -> Graph:
+        """The Graph as it is now, and rows that follow each other in its order."""
+        graph, A = self.graph(made_from), self.matrix()
+        self.begin, self.end = A.indptr[:-1].astype(np.int64), A.indptr[1:].astype(np.int64)
+        self.base, ones = A.indices, bool(np.all(A.data == 1))
+        self.base_weights = None if ones else A.data
+        self.extra, self.extra_weights, self.n_extra = np.empty(64, dtype=np.int32), np.empty(64), 0
+        self.log, self.n_nodes_of_graph = [], graph.n_nodes
+        return graph
 
     def matrix(self) -> Any:
         """A as a CSR matrix, self-loops included."""

@@ -8,11 +8,13 @@ nodes (`resolve.py`).
 
 from typing import Any
 
+import numpy as np
+
 from altopt.errors import InputError
 from altopt.fitted.draft import Draft, UpdateMethod
 from altopt.fitted.model import FittedModel
-from altopt.fitted.push import PushUpdate
-from altopt.fitted.request import Change, NewFeatures, read_request
+from altopt.fitted.push import PushGaveUp, PushUpdate
+from altopt.fitted.request import Change, NewFeatures, Request, read_request
 from altopt.fitted.resolve import ResolveUpdate
 from altopt.inputs import Prepared
 
@@ -35,32 +37,44 @@ def update(
     if refresh:
         require(model.inputs.renews, model.inputs, "renewed", "refresh=True")
     with model.lock:
-        system = model.system()
         request = read_request(model, labels, edges, nodes, features)
-        draft = Draft(model, request)
-        method: UpdateMethod
-        if system is None:
-            method = ResolveUpdate(model, request)
-        else:
-            method = PushUpdate(model, system, request, tolerance, store)
-        try:
-            method.change_graph(refresh)
-            if request.new_ids:
-                draft.add_nodes(method.new_nodes())
-            changed = method.changed_nodes() if refresh else None
-            if changed is not None and len(changed.nodes):
-                draft.renew(changed)
-            solved = method.find_F(draft)
-            change = draft.compare(solved, method, store)
-            if store:
-                draft.write(solved, method)
-                method.commit(draft)
-                return change
-        except BaseException:
-            method.undo()
-            raise
+        system = model.system()
+        if system is not None:
+            try:
+                return take_in(
+                    model, request, PushUpdate(model, system, request, tolerance, store), refresh, store
+                )
+            except PushGaveUp:  # and has left everything as it was
+                pass
+        return take_in(model, request, ResolveUpdate(model, request), refresh, store)
+
+
+def take_in(model: FittedModel, request: Request, method: UpdateMethod, refresh: bool, store: bool) -> Change:
+    """The update by one of the methods; whatever interrupts it, the model stays as it was."""
+    draft = Draft(model, request)
+    try:
+        method.change_graph(refresh)
+        if request.new_ids:
+            draft.add_nodes(method.new_nodes())
+        changed = method.changed_nodes() if refresh else None
+        if changed is not None and len(changed.nodes):
+            draft.renew(changed)
+        solved = method.find_F(draft)
+        if not np.isfinite(solved.F).all():
+            raise InputError(
+                "update finds scores that are not finite: the weights of this model are too far apart. Fit again "
+                "with feature_weight, label_weight and edge weights nearer to 1."
+            )
+        change = draft.compare(solved, method, store)
+        if store:
+            draft.write(solved, method)
+            method.commit(draft)
+            return change
+    except BaseException:
         method.undo()
-        return change
+        raise
+    method.undo()
+    return change
 
 
 def require(offered: bool, inputs: Prepared, method: str, wanted: str) -> None:

@@ -114,6 +114,80 @@ def test_native_push_refuses_what_does_not_fit():
         push.run(rows, 1e-3)
 
 
+@needs_native
+def test_native_push_refuses_rows_that_point_outside():
+    """Whatever the arrays hold: an exception, never memory that is not theirs."""
+    rows, _ = system_rows()
+
+    def broken(**parts):
+        push = NativePush(1)
+        push.add(np.arange(30), np.ones((30, 1)))
+        with pytest.raises(ValueError, match="push: "):
+            push.run(rows._replace(**parts), 1e-9)
+
+    for bad in (-1, 30, 2**31 - 1, -(2**31)):
+        broken(base=np.full_like(rows.base, bad))
+        broken(extra=np.full_like(rows.extra, bad))
+    for bad in (-1, 2**40, -(2**40)):
+        broken(begin=np.full_like(rows.begin, bad))
+        broken(end=np.full_like(rows.end, bad))
+    broken(begin=rows.begin[:-1])
+    broken(extra=rows.extra[:-1])
+    with pytest.raises(ValueError, match="same width"):
+        NativePush(2).draw_on(NativePush(3))
+    with pytest.raises(ValueError, match="same width"):
+        NativePush(2).absorb(NativePush(3))
+    with pytest.raises(ValueError, match="width must be"):
+        NativePush(0)
+
+
+@pytest.mark.parametrize("make", kernels())
+def test_a_residual_that_is_not_finite_is_never_small(make):
+    rows, _ = system_rows()
+    for value in (np.nan, np.inf, -np.inf, 1e200, 1e-200):
+        push = make(2)
+        push.add(np.array([3, 7]), np.array([[1.0, 0.0], [0.0, value]]))
+        push.add(np.array([8]), np.array([[1e-200, 1e-200]]))
+        largest = push.largest(rows.scale)
+        if np.isfinite(value):
+            assert largest == pytest.approx(max(rows.scale[3], abs(value) * rows.scale[7]))
+        else:
+            assert not largest < np.inf
+        pushed = push.run(rows, 1e-3)
+        assert pushed.reached == (value == 1e-200)
+        assert (push.largest(rows.scale) <= 1e-3) == pushed.reached
+    tiny = make(2)
+    tiny.add(np.array([8]), np.array([[3e-200, 4e-200]]))
+    assert tiny.largest(rows.scale) == pytest.approx(5e-200 * rows.scale[8], rel=1e-12)
+
+
+@pytest.mark.parametrize("make", kernels())
+def test_a_push_ends_with_its_edges_and_tells_the_truth(make):
+    rows, H = system_rows()
+    H = H - np.diag(rows.diagonal) + np.diag(np.full(30, 1.0 + 1e-9))
+    rows = rows._replace(diagonal=np.full(30, 1.0 + 1e-9))  # would take a billion rounds
+    push = make(1)
+    push.add(np.array([4]), np.ones((1, 1)))
+    pushed = push.run(rows, 1e-9, max_edges=2000)
+    assert not pushed.reached
+    assert 2000 < pushed.n_edges < 2100
+    F, left, rhs = np.zeros((30, 1)), np.zeros((30, 1)), np.zeros((30, 1))
+    F[pushed.nodes], left[pushed.nodes], rhs[4] = pushed.moves, pushed.residual, 1.0
+    assert_allclose(rhs - H @ F, left, atol=1e-12)
+
+
+@needs_native
+def test_native_push_ends_where_its_slow_twin_does():
+    rows, _ = system_rows()
+    for max_edges in (0, 1, 10, 137):
+        ends = []
+        for push in (PythonPush(1), NativePush(1)):
+            push.add(np.array([3, 11]), np.ones((2, 1)))
+            ends.append(push.run(rows, 1e-9, max_edges=max_edges))
+        assert ends[0].n_edges == ends[1].n_edges > max_edges
+        assert_allclose(ends[0].residual, ends[1].residual, atol=1e-14)
+
+
 def test_observed_pushes_are_those_made_inside_the_block():
     new_push(2)
     with observed_pushes() as outer:

@@ -68,6 +68,9 @@ class Pushed(NamedTuple):
         Nodes whose F changed.
     n_edges : int
         Edges traversed.
+    reached : bool
+        Whether ||r_k|| <= tolerance sqrt(d_k) everywhere. False: `max_edges` were traversed before, or r is not finite.
+        The residual is true either way.
     """
 
     nodes: Array
@@ -75,6 +78,7 @@ class Pushed(NamedTuple):
     moves: Array
     moved: Array
     n_edges: int
+    reached: bool
 
 
 class Push(Protocol):
@@ -84,6 +88,8 @@ class Push(Protocol):
     made wherever ||r_k||^2 / d_k is above a level, which is divided by four until ||r_k|| <= tolerance sqrt(d_k)
     everywhere. As G = H^-1 is non-negative and G D^1/2 1 <= D^1/2 1 / lambda1, this certifies
     ||F_k - F*_k|| <= sqrt(d_k) max_j ||r_j|| / sqrt(d_j) / lambda1 on every row. Isolated nodes have d = 1 here.
+
+    One thread at a time: the compiled push raises RuntimeError where another thread is at work on it.
 
     Examples
     --------
@@ -112,13 +118,25 @@ class Push(Protocol):
         """Add the residual of another push."""
 
     def largest(self, scale: Array) -> float:
-        """max_k ||r_k|| / sqrt(d_k), with scale = d^-1/2."""
+        """max_k ||r_k|| / sqrt(d_k), with scale = d^-1/2; NaN or infinite if one of them is."""
 
-    def run(self, rows: SystemRows, tolerance: float) -> Pushed:
-        """Push until ||r_k|| <= tolerance sqrt(d_k) at every node."""
+    def run(self, rows: SystemRows, tolerance: float, max_edges: int | None = None) -> Pushed:
+        """Push until ||r_k|| <= tolerance sqrt(d_k) at every node, or more than `max_edges` were traversed.
+
+        None is what a new solve would take, about: EDGES_A_ROUND times the entries of A.
+        """
 
     def shift(self, rows: SystemRows, nodes: Array, steps: Array) -> None:
         """r -= H steps, after F += steps at these nodes."""
+
+
+EDGES_A_ROUND = 64  # times A's entries: a push that traverses more edges has lost to a solve from scratch
+MIN_EDGES = {True: 100_000_000, False: 1_000_000}  # a second or a few, compiled or not
+
+
+def edge_limit(rows: SystemRows, compiled: bool) -> int:
+    """The edges that a push may traverse."""
+    return max(EDGES_A_ROUND * (len(rows.base) + len(rows.extra)), MIN_EDGES[compiled])
 
 
 _observers: list[list[Push]] = []
@@ -184,19 +202,20 @@ class NativePush:
         self._push.absorb(other._push)
 
     def largest(self, scale: Array) -> float:
-        return float(np.sqrt(self._push.largest(scale)))
+        return float(self._push.largest(scale))
 
     def shift(self, rows: SystemRows, nodes: Array, steps: Array) -> None:
         taken = np.ascontiguousarray(nodes, dtype=np.int64), np.ascontiguousarray(steps, dtype=np.float64)
         self._push.shift(self._compiled.SystemRows(*rows), *taken)
 
-    def run(self, rows: SystemRows, tolerance: float) -> Pushed:
-        n_edges = self._push.run(self._compiled.SystemRows(*rows), tolerance**2)
+    def run(self, rows: SystemRows, tolerance: float, max_edges: int | None = None) -> Pushed:
+        limit = edge_limit(rows, True) if max_edges is None else max_edges
+        n_edges, reached = self._push.run(self._compiled.SystemRows(*rows), tolerance * tolerance, limit)
         nodes, residual = self._left()
         moves, moved = np.empty_like(residual), np.empty(len(nodes), dtype=np.uint8)
         self._push.moves(moves)
         self._push.pushed(moved)
-        return Pushed(nodes, residual, moves, moved.astype(bool), n_edges)
+        return Pushed(nodes, residual, moves, moved.astype(bool), n_edges, reached)
 
 
 class PythonPush:
@@ -243,20 +262,38 @@ class PythonPush:
             self.r[k] = self.r[k] - rows.diagonal[k] * step
             self._propagate(rows, k, step)
 
+    def _keys(self, scale: Array) -> list[float]:
+        return [self._key(node, scale) for node in self.r]
+
     def _key(self, node: int, scale: Array) -> float:
         r, s = self.r[node], float(scale[node])
         return float(r @ r) * (s**2 if s > 0 else 1.0)
 
     def largest(self, scale: Array) -> float:
-        return float(np.sqrt(max((self._key(node, scale) for node in self.r), default=0.0)))
+        rows = [self.r[node] / (scale[node] ** -1.0 if scale[node] > 0 else 1.0) for node in self.r]
+        units = [float(np.max(np.abs(row))) for row in rows]  # lengths by parts of them: squares may overflow
+        lengths = [
+            unit * float(np.linalg.norm(row / unit)) if 0 < unit < np.inf else unit
+            for row, unit in zip(rows, units)
+        ]
+        return float(np.max(lengths, initial=0.0))
 
-    def run(self, rows: SystemRows, tolerance: float) -> Pushed:
+    def run(self, rows: SystemRows, tolerance: float, max_edges: int | None = None) -> Pushed:
+        limit = edge_limit(rows, False) if max_edges is None else max_edges
+        with np.errstate(over="ignore", invalid="ignore"):
+            n_edges = self._walk(rows, tolerance * tolerance, limit)
+            finite = bool(np.isfinite(self._keys(rows.scale)).all())
+        return self._pushed(n_edges, finite and n_edges <= limit)
+
+    def _walk(self, rows: SystemRows, lowest: float, max_edges: int) -> int:
+        """Steps at falling levels; the edges traversed, at once when they are more than `max_edges`."""
+
         def above(node: int) -> bool:
             return node in self.r and self._key(node, rows.scale) > level
 
-        level, n_edges = self.largest(rows.scale) ** 2, 0
-        while level > tolerance**2:
-            level = max(level / 4.0, tolerance**2)
+        level, n_edges = float(np.max(self._keys(rows.scale), initial=0.0)), 0
+        while lowest < level < np.inf:
+            level = max(level / 4.0, lowest)
             queue = deque(node for node in self.r if above(node))
             while queue:
                 k = queue.popleft()
@@ -267,9 +304,14 @@ class PythonPush:
                 n_edges += len(columns)
                 waiting = {i for i in columns if above(i)}
                 self._propagate(rows, k, step)
+                if n_edges > max_edges:
+                    return n_edges
                 queue.extend(i for i in columns if i not in waiting and above(i))
+        return n_edges
+
+    def _pushed(self, n_edges: int, reached: bool) -> Pushed:
         nodes, zero = list(self.r), np.zeros(self.width)
         residual = np.array([self.r[node] for node in nodes]).reshape(len(nodes), self.width)
         moves = np.array([self.moves.get(node, zero) for node in nodes]).reshape(len(nodes), self.width)
         moved = np.array([node in self.moves for node in nodes], dtype=bool)
-        return Pushed(np.array(nodes, dtype=np.int64), residual, moves, moved, n_edges)
+        return Pushed(np.array(nodes, dtype=np.int64), residual, moves, moved, n_edges, reached)

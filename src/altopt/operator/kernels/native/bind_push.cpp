@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "push.hpp"
+#include "signals.hpp"
 
 namespace nb = nanobind;
 
@@ -40,36 +41,47 @@ struct Graph {
     Vector<double> extra_weights, scale, diagonal;
     double coupling;
 
-    SystemRows rows(const Push &push) const {
+    // columns and the ends of rows are checked as they are walked along: all of them would take longer than a push
+    SystemRows rows() const {
         const size_t n = begin.shape(0);
         require(end.shape(0) == n && scale.shape(0) == n && diagonal.shape(0) == n &&
                     extra.shape(0) == extra_weights.shape(0) &&
                     (!base_weights || base_weights->shape(0) == base.shape(0)),
                 "push: the shapes of the graph do not fit together");
-        for (const std::int32_t node : push.nodes())
-            require(size_t(node) < n, "push: a node is not in the graph");
         return {std::int64_t(n), begin.data(), end.data(), base.data(), base_weights ? base_weights->data() : nullptr,
-                std::int64_t(base.shape(0)), extra.data(), extra_weights.data(), scale.data(), diagonal.data(), coupling};
+                std::int64_t(base.shape(0)), std::int64_t(extra.shape(0)), extra.data(), extra_weights.data(), scale.data(), diagonal.data(), coupling};
     }
 };
 
-std::int64_t run(Push &push, const Graph &graph, double lowest) {
-    const SystemRows A = graph.rows(push);
-    nb::gil_scoped_release release;
-    return push.run(A, lowest);
+nb::tuple run(Push &push, const Graph &graph, double lowest, std::int64_t max_edges) {
+    require(lowest >= 0, "push: the tolerance must be a number from 0 on");
+    const SystemRows A = graph.rows();
+    Push::Walk walk;
+    {
+        nb::gil_scoped_release release;
+        Signals signals;
+        walk = push.run(A, lowest, max_edges, [&] { signals.heed(); });
+    }
+    return nb::make_tuple(walk.n_edges, walk.end == Push::End::reached);
 }
 
 void shift(Push &push, const Graph &graph, Vector<std::int64_t> nodes, Rows steps) {
     require(steps.shape(0) == nodes.shape(0) && std::int64_t(steps.shape(1)) == push.width(),
             "push: as many steps as nodes, each of the width");
-    const SystemRows A = graph.rows(push);
+    const SystemRows A = graph.rows();
     for (size_t k = 0; k < nodes.shape(0); ++k)
         require(nodes.data()[k] >= 0 && nodes.data()[k] < A.n, "push: not a node");
-    for (size_t k = 0; k < nodes.shape(0); ++k)
+    nb::gil_scoped_release release;
+    Signals signals;
+    for (size_t k = 0; k < nodes.shape(0); ++k) {
         push.shift(A, std::int32_t(nodes.data()[k]), steps.data() + k * steps.shape(1));
+        if (k % 256 == 255)
+            signals.heed();
+    }
 }
 
-template <class T> void copy(const std::vector<T> &from, Out<T> out) {
+template <class T> void copy(const Push &push, const std::vector<T> &from, Out<T> out) {
+    const Push::Sole sole(push);
     require(out.size() == from.size(), "push: out has another size");
     if (!from.empty())
         std::memcpy(out.data(), from.data(), from.size() * sizeof(T));
@@ -91,17 +103,12 @@ void define_push(nb::module_ &m) {
         .def("run", &run)
         .def("shift", &shift)
         .def("largest", [](const Push &p, Vector<double> scale) {
-            for (const std::int32_t node : p.nodes())
-                require(size_t(node) < scale.shape(0), "push: a node is not in the graph");
-            return p.largest(scale.data());
+            return p.largest(scale.data(), std::int64_t(scale.shape(0)));
         })
         .def("draw_on", &Push::draw_on, nb::keep_alive<1, 2>())
-        .def("absorb", [](Push &p, const Push &other) {
-            require(other.width() == p.width(), "push: another width");
-            p.absorb(other);
-        })
-        .def("nodes", [](const Push &p, Out<std::int32_t> out) { copy(p.nodes(), out); })
-        .def("residual", [](const Push &p, Out<double> out) { copy(p.residual(), out); })
-        .def("moves", [](const Push &p, Out<double> out) { copy(p.moves(), out); })
-        .def("pushed", [](const Push &p, Out<std::uint8_t> out) { copy(p.pushed(), out); });
+        .def("absorb", &Push::absorb)
+        .def("nodes", [](const Push &p, Out<std::int32_t> out) { copy(p, p.nodes(), out); })
+        .def("residual", [](const Push &p, Out<double> out) { copy(p, p.residual(), out); })
+        .def("moves", [](const Push &p, Out<double> out) { copy(p, p.moves(), out); })
+        .def("pushed", [](const Push &p, Out<std::uint8_t> out) { copy(p, p.pushed(), out); });
 }

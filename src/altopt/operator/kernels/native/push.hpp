@@ -1,8 +1,11 @@
 // Local push: the residual of H F = rhs worked off node by node, in memory of the nodes it reaches.
 #pragma once
 #include <algorithm>
+#include <atomic>
+#include <cmath>
 #include <cstdint>
 #include <deque>
+#include <stdexcept>
 #include <vector>
 
 // A graph whose rows can be replaced: row i is entries begin[i]..end[i] of `base`, or of `extra` from n_base on.
@@ -11,7 +14,7 @@ struct SystemRows {
     const std::int64_t *begin, *end;
     const std::int32_t *base;
     const double *base_weights; // null: ones
-    std::int64_t n_base;
+    std::int64_t n_base, n_extra;
     const std::int32_t *extra;
     const double *extra_weights;
     const double *scale;    // d^-1/2, 0 without edges
@@ -19,9 +22,46 @@ struct SystemRows {
     double coupling;
 };
 
+// One call at a time: a second thread gets an exception, never half of another's work. What a call draws on is held too.
 class Push {
   public:
-    explicit Push(std::int64_t width) : width_(width) { rehash(64); }
+    // Why a run ended; only `reached` promises that r is small.
+    enum class End { reached, not_finite, out_of_work };
+    struct Walk {
+        std::int64_t n_edges;
+        End end;
+    };
+
+    // The sole use of a push while it lives.
+    class Sole {
+      public:
+        explicit Sole(const Push &push) : first_(push.busy_), second_(push.carried_ ? &push.carried_->busy_ : nullptr) {
+            if (first_.test_and_set(std::memory_order_acquire))
+                throw std::runtime_error("push: another thread is using it");
+            if (second_ && second_->test_and_set(std::memory_order_acquire)) {
+                first_.clear(std::memory_order_release);
+                throw std::runtime_error("push: another thread is using what it draws on");
+            }
+        }
+        ~Sole() {
+            if (second_)
+                second_->clear(std::memory_order_release);
+            first_.clear(std::memory_order_release);
+        }
+        Sole(const Sole &) = delete;
+        Sole &operator=(const Sole &) = delete;
+
+      private:
+        std::atomic_flag &first_, *second_;
+    };
+
+    explicit Push(std::int64_t width) : width_(width) {
+        if (width < 1)
+            throw std::invalid_argument("push: the width must be 1 or more");
+        rehash(64);
+    }
+    Push(const Push &) = delete;
+    Push &operator=(const Push &) = delete;
 
     std::int64_t size() const { return std::int64_t(nodes_.size()); }
     std::int64_t width() const { return width_; }
@@ -35,21 +75,31 @@ class Push {
     const std::vector<std::uint8_t> &pushed() const { return pushed_; }
 
     void add(std::int32_t node, const double *row) {
-        const std::int64_t s = slot(node);
-        double *r = &r_[s * width_];
-        for (std::int64_t j = 0; j < width_; ++j)
-            r[j] += row[j];
-        norm_[s] = square(r);
+        const Sole sole(*this);
+        add_row(node, row);
     }
 
     void absorb(const Push &other) {
+        if (other.width_ != width_ || &other == this)
+            throw std::invalid_argument("push: absorbs another push of the same width");
+        const Sole sole(*this);
+        if (&other == carried_)
+            throw std::invalid_argument("push: what it draws on cannot be absorbed");
+        if (other.busy_.test_and_set(std::memory_order_acquire))
+            throw std::runtime_error("push: another thread is using what it absorbs");
+        const struct Release {
+            std::atomic_flag &flag;
+            ~Release() { flag.clear(std::memory_order_release); }
+        } release{other.busy_};
         for (std::int64_t s = 0; s < other.size(); ++s)
-            if (other.norm_[s] > 0)
-                add(other.nodes_[s], &other.r_[s * width_]);
+            if (other.norm_[s] != 0 || other.magnitude(s) != 0) // NaN too
+                add_row(other.nodes_[s], &other.r_[s * width_]);
     }
 
     // r -= H step for a step taken at one node
     void shift(const SystemRows &A, std::int32_t k, const double *step) {
+        const Sole sole(*this);
+        require_node(k, A.n);
         const std::int64_t own = slot(k);
         for (std::int64_t j = 0; j < width_; ++j)
             r_[own * width_ + j] -= A.diagonal[k] * step[j];
@@ -58,22 +108,47 @@ class Push {
     }
 
     // what an earlier push left on a node is taken over when this one comes to it
-    void draw_on(Push *carried) { carried_ = carried; }
-
-    // the largest ||r_k||^2 / d_k, which bounds the error of every row of F
-    double largest(const double *scale) const {
-        double norm = 0;
-        for (std::int64_t s = 0; s < size(); ++s)
-            norm = std::max(norm, key(scale, s));
-        return norm;
+    void draw_on(Push *carried) {
+        const Sole sole(*this);
+        if (carried == this || carried->width_ != width_ || carried->carried_ == this)
+            throw std::invalid_argument("push: draws on another push of the same width");
+        carried_ = carried;
     }
 
-    // F_k += r_k / H_kk wherever ||r_k||^2 / d_k is above a level, which falls by four to `lowest`; edges walked along
-    std::int64_t run(const SystemRows &A, double lowest) {
+    // the largest ||r_k|| / sqrt(d_k), which bounds the error of every row of F; NaN or infinite if one is
+    double largest(const double *scale, std::int64_t n) const {
+        const Sole sole(*this);
+        double most = 0;
+        for (std::int64_t s = 0; s < size(); ++s) {
+            require_node(nodes_[s], n);
+            const double d = scale[nodes_[s]], size = length(s) * (d > 0 ? d : 1.0);
+            if (!(size <= most))
+                most = size;
+            if (std::isnan(most))
+                break;
+        }
+        return most;
+    }
+
+    // F_k += r_k / H_kk wherever ||r_k||^2 / d_k is above a level, which falls by four to `lowest`. It ends early once
+    // more than `max_edges` edges were walked along, with r true all the same; `pause` is called now and then, and may
+    // throw.
+    template <class Pause> Walk run(const SystemRows &A, double lowest, std::int64_t max_edges, Pause &&pause) {
+        const Sole sole(*this);
+        for (const std::int32_t node : nodes_)
+            require_node(node, A.n);
         std::deque<std::int64_t> queue;
         std::vector<std::uint8_t> queued(nodes_.size(), 0);
-        std::int64_t n_edges = 0;
-        double level = largest(A.scale);
+        std::int64_t n_edges = 0, work = 0;
+        const auto breathe = [&](std::int64_t done) {
+            if ((work += done) >= PAUSE) {
+                work = 0;
+                pause();
+            }
+        };
+        double level = highest(A.scale);
+        if (!std::isfinite(level))
+            return {0, End::not_finite};
         while (level > lowest) {
             level = std::max(level * 0.25, lowest);
             for (std::int64_t s = 0; s < size(); ++s)
@@ -81,18 +156,39 @@ class Push {
                     queue.push_back(s);
                     queued[s] = 1;
                 }
+            breathe(size());
             while (!queue.empty()) {
                 const std::int64_t s = queue.front();
                 queue.pop_front();
                 queued[s] = 0;
-                if (key(A.scale, s) > level)
-                    n_edges += push(A, s, level, queue, queued);
+                if (key(A.scale, s) > level) {
+                    const std::int64_t walked = push(A, s, level, queue, queued);
+                    if ((n_edges += walked) > max_edges)
+                        return {n_edges, End::out_of_work};
+                    breathe(walked + 1);
+                }
             }
         }
-        return n_edges;
+        // NaN is above no level
+        return {n_edges, std::isfinite(highest(A.scale)) ? End::reached : End::not_finite};
     }
 
   private:
+    static constexpr std::int64_t PAUSE = 16384; // edges between two pauses, about
+
+    void add_row(std::int32_t node, const double *row) {
+        const std::int64_t s = slot(node);
+        double *r = &r_[s * width_];
+        for (std::int64_t j = 0; j < width_; ++j)
+            r[j] += row[j];
+        norm_[s] = square(r);
+    }
+
+    static void require_node(std::int32_t node, std::int64_t n) {
+        if (node < 0 || node >= n)
+            throw std::invalid_argument("push: a node is not in the graph");
+    }
+
     double square(const double *r) const {
         double total = 0;
         for (std::int64_t j = 0; j < width_; ++j)
@@ -103,6 +199,39 @@ class Push {
     double key(const double *scales, std::int64_t s) const {
         const double scale = scales[nodes_[s]];
         return norm_[s] * (scale > 0 ? scale * scale : 1.0);
+    }
+
+    // the largest key; NaN if one is
+    double highest(const double *scale) const {
+        double most = 0;
+        for (std::int64_t s = 0; s < size() && !std::isnan(most); ++s)
+            if (const double here = key(scale, s); !(here <= most))
+                most = here;
+        return most;
+    }
+
+    // max_j |r_kj|; NaN if one is
+    double magnitude(std::int64_t s) const {
+        double most = 0;
+        for (const double *r = &r_[s * width_], *end = r + width_; r < end && !std::isnan(most); ++r)
+            if (!(std::fabs(*r) <= most))
+                most = std::fabs(*r);
+        return most;
+    }
+
+    // ||r_k||, also where its square is past the range of numbers
+    double length(std::int64_t s) const {
+        if (norm_[s] > 1e-280 && norm_[s] < 1e280)
+            return std::sqrt(norm_[s]);
+        const double unit = magnitude(s);
+        if (unit == 0 || !std::isfinite(unit))
+            return unit;
+        double total = 0;
+        for (std::int64_t j = 0; j < width_; ++j) {
+            const double part = r_[s * width_ + j] / unit;
+            total += part * part;
+        }
+        return unit * std::sqrt(total);
     }
 
     std::int64_t push(const SystemRows &A, std::int64_t s, double level, std::deque<std::int64_t> &queue,
@@ -133,8 +262,11 @@ class Push {
         const std::int64_t shift = extra ? A.n_base : 0;
         const std::int32_t *columns = extra ? A.extra : A.base;
         const double *weights = extra ? A.extra_weights : A.base_weights;
+        if (A.begin[k] < 0 || A.end[k] < A.begin[k] || A.end[k] - shift > (extra ? A.n_extra : A.n_base))
+            throw std::invalid_argument("push: a row of the graph lies outside its entries");
         for (std::int64_t e = A.begin[k] - shift; e < A.end[k] - shift; ++e) {
             const std::int32_t i = columns[e];
+            require_node(i, A.n);
             const double a = A.coupling * A.scale[k] * A.scale[i] * (weights ? weights[e] : 1.0);
             const std::int64_t t = slot(i);
             double *r = &r_[t * width_];
@@ -157,12 +289,13 @@ class Push {
             rehash(table_.size() * 2);
             at = place(node);
         }
-        table_[at] = std::int32_t(nodes_.size());
+        const std::size_t n = nodes_.size() + 1; // each may run out of memory: the node is there once all have room
+        r_.resize(n * width_, 0.0);
+        moved_.resize(n * width_, 0.0);
+        norm_.resize(n, 0.0);
+        pushed_.resize(n, 0);
         nodes_.push_back(node);
-        r_.resize(r_.size() + width_, 0.0);
-        moved_.resize(moved_.size() + width_, 0.0);
-        norm_.push_back(0.0);
-        pushed_.push_back(0);
+        table_[at] = std::int32_t(n - 1);
         if (carried_) {
             const std::int32_t left = carried_->table_[carried_->place(node)];
             if (left >= 0) {
@@ -184,7 +317,8 @@ class Push {
     }
 
     void rehash(std::size_t size) {
-        table_.assign(size, -1);
+        std::vector<std::int32_t> larger(size, -1);
+        table_.swap(larger);
         for (std::size_t s = 0; s < nodes_.size(); ++s)
             table_[place(nodes_[s])] = std::int32_t(s);
     }
@@ -194,4 +328,5 @@ class Push {
     std::vector<double> r_, moved_, norm_, step_;
     std::vector<std::uint8_t> pushed_;
     Push *carried_ = nullptr;
+    mutable std::atomic_flag busy_ = ATOMIC_FLAG_INIT;
 };
