@@ -7,7 +7,7 @@ INSTALL := $(BIN)/python $(PIP)
 SOURCES := pyproject.toml lab/pyproject.toml constraints.txt CMakeLists.txt $(wildcard src/altopt/operator/kernels/native/*)
 EMPTY := build/wheel
 
-.PHONY: setup demo check test wheel reproduce results suggest performance docs sanitize clean
+.PHONY: setup demo check test wheel reproduce results suggest performance trust docs sanitize clean
 
 setup: .make/dev
 
@@ -51,6 +51,10 @@ performance: .make/bench
 	for size in cora arxiv products; do \
 	  $(BIN)/altopt bench all --size $$size --record results/bench.jsonl || exit 1; done
 	$(BIN)/python -m altopt_lab.bench.page results/bench.jsonl docs/performance.md
+
+# 100,000 generated cases through every way in, and the page about them; at most an hour on two cores
+trust: .make/dev
+	$(BIN)/python -m altopt_lab.trust
 
 # the handbook as HTML; warnings are errors
 docs: .make/dev

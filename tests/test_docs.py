@@ -76,7 +76,7 @@ def commands():
 
 def calls(page):
     """Lines and inline code that begin with `altopt`."""
-    if page in ("results.md", "performance.md", "suggest.md"):  # generated
+    if page in ("results.md", "performance.md", "suggest.md", "reliability.md"):  # generated
         return []
     lines = [line for block in blocks(page, "", "bash", "sh", "console") for line in block.splitlines()]
     lines += re.findall(
@@ -187,6 +187,15 @@ def test_the_page_on_suggestions_is_what_the_records_say():
 
     records = read_records(ROOT / "results" / "suggest.jsonl")
     assert PAGES["suggest.md"].read_text() == page(records)
+
+
+def test_the_page_on_reliability_is_what_the_records_say():
+    """`python -m altopt_lab.trust --report` brings it up to date."""
+    from altopt_lab.records import read_records
+    from altopt_lab.trust.page import page
+
+    records = read_records(ROOT / "results" / "trust.jsonl")
+    assert PAGES["reliability.md"].read_text() == page(records)
 
 
 # one default for all
