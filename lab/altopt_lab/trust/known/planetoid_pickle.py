@@ -89,7 +89,8 @@ def objects_in_npz(folder: Path, name: str, place: str, keys: tuple[str, ...]) -
     target = folder / place
     target.parent.mkdir(parents=True)
     data = io.BytesIO()
-    np.savez(data, **dict.fromkeys(keys, held))
+    arrays: Any = dict.fromkeys(keys, held)
+    np.savez(data, **arrays)
     target.write_bytes(data.getvalue())
     return read(name, folder, mark)
 
