@@ -207,9 +207,10 @@ class AltOpt(FittedAttributes, ClassifierMixin, BaseEstimator):  # type: ignore[
         on_round : callable, optional
             Called after each round with rounds done, rounds planned and the round's record.
         checkpoint : path, optional
-            A folder to store the state in after each round.
+            A folder to store each finished step in: each fit with labels held out, each round. Remove it once the
+            model is stored.
         resume : bool
-            Go on from the checkpoint, with the same bits as an uninterrupted fit.
+            Go on after the last step that the checkpoint holds, with the same bits as an uninterrupted fit.
         """
         check_settings(self.get_params(deep=False))
         parameters, self._fitted = self.parameters(), None

@@ -140,7 +140,7 @@ def test_a_resumed_fit_ends_with_the_same_bits(files, monkeypatch, capsys, tmp_p
         break_off_after(1, patch)
         assert run(fit_call(files, *paper)) == 130
     assert capsys.readouterr().err == (
-        "Stopped. The same command with --resume goes on after the last finished round.\n"
+        "Stopped. The same command with --resume goes on after the last finished step.\n"
     )
     assert [path.name for path in files["out"].iterdir()] == ["checkpoint"]
     assert run(fit_call(files, "--resume", *paper)) == 0

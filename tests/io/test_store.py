@@ -1,7 +1,6 @@
 """Models and half-done fits on disk: what was stored comes back, and what is not a model is refused in words."""
 
 import json
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,8 +8,6 @@ from numpy.testing import assert_array_equal
 from sklearn.ensemble import RandomForestClassifier
 
 from altopt import AltOpt, Graph, InputError
-from altopt.defaults import DEFAULTS
-from altopt.inputs import LazyRows, encoder_rows
 from altopt.io.folder import checksum
 from problems import two_communities
 
@@ -259,62 +256,3 @@ def test_what_is_not_a_good_model_is_refused_with_a_sentence(stored, harm, messa
 def test_a_path_that_is_not_there_is_refused(tmp_path):
     with pytest.raises(InputError, match="is not a stored model: it has no model.json"):
         AltOpt.load(tmp_path / "nothing")
-
-
-# a fit on its way
-
-
-class Killed(Exception):
-    pass
-
-
-@pytest.mark.parametrize("make", [MODELS["default"], MODELS["paper"], MODELS["forest"]])
-@pytest.mark.parametrize("with_validation", [False, True])
-def test_a_broken_off_fit_goes_on_and_ends_with_the_same_bits(make, with_validation, data, tmp_path):
-    X, y, truth, A = data
-    hidden = np.flatnonzero(y < 0)[:20]
-    validation = (hidden, truth[hidden]) if with_validation else None
-    whole = make().fit(X, y, graph=A, validation=validation)
-
-    def die(done, planned, record):
-        raise Killed
-
-    with pytest.raises(Killed):
-        make().fit(X, y, graph=A, validation=validation, checkpoint=tmp_path / "c", on_round=die)
-    seen = []
-    resumed = make().fit(
-        X,
-        y,
-        graph=A,
-        validation=validation,
-        checkpoint=tmp_path / "c",
-        resume=True,
-        on_round=lambda done, planned, record: seen.append(done),
-    )
-    assert_array_equal(resumed.scores_, whole.scores_)
-    assert_array_equal(resumed.encoder_output_, whole.encoder_output_)
-    assert resumed.outcome_ == whole.outcome_
-    assert 1 not in seen  # the first round was not done again
-    assert len(resumed.trace_) == len(whole.trace_)
-
-
-def test_a_checkpoint_of_another_fit_is_refused(data, tmp_path):
-    X, y, _, A = data
-    AltOpt(random_state=0).fit(X, y, graph=A, checkpoint=tmp_path / "c")
-    with pytest.raises(InputError, match="other data or settings"):
-        AltOpt(random_state=1).fit(X, y, graph=A, checkpoint=tmp_path / "c", resume=True)
-
-
-def test_resuming_where_nothing_is_starts_afresh(data, tmp_path):
-    X, y, _, A = data
-    fresh = AltOpt(random_state=0).fit(X, y, graph=A, checkpoint=tmp_path / "c", resume=True)
-    assert_array_equal(fresh.scores_, AltOpt(random_state=0).fit(X, y, graph=A).scores_)
-
-
-def test_a_fit_whose_inputs_are_made_block_by_block_goes_on_too(data, tmp_path):
-    X, y, _, A = data
-    model = AltOpt(random_state=0, defaults=replace(DEFAULTS, hop_limit=1))
-    scores = model.fit(X, y, graph=A, checkpoint=tmp_path / "c").scores_
-    assert isinstance(encoder_rows(model.inputs_, 1), LazyRows)
-    resumed = model.fit(X, y, graph=A, checkpoint=tmp_path / "c", resume=True)
-    assert_array_equal(resumed.scores_, scores)

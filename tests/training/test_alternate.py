@@ -74,21 +74,23 @@ def test_a_solver_that_converges_leaves_no_start():
     assert outcome.steps is None
 
 
-def test_the_best_round_keeps_its_own_start_and_steps(tmp_path):
+def test_the_best_round_keeps_its_own_start_and_steps():
     """Also through a checkpoint. Validation labels are what the first round predicts, so that it is the best."""
     first = []
     run(problem_of(), FIXED, on_round=lambda state: first.append(state.F.argmax(axis=1)))
     problem = problem_of(validation=(np.arange(150), first[0]))
 
+    stored = {}
+
     def store(state):
         if state.n_done == 2:
-            checkpoint.save(tmp_path / "c", "mark", state)
+            stored.update({name: array.copy() for name, array in checkpoint.to_arrays(state).items()})
 
     outcome = run(problem, FIXED, on_round=store)
     assert "Kept round 0, the best on the validation labels (100.00%)" in outcome.reason
     assert len(outcome.steps.coefficients) == 3  # the rounds' solver, not the last one's
     learner = LinearEncoder().begin(problem.rows.shape[1], 2, 0)
-    state = checkpoint.load(tmp_path / "c", "mark", learner)
+    state = checkpoint.from_arrays(stored, learner)
     resumed = alternate(problem, state, FIXED, TopPerClass(10), SCHEDULE)
     assert_array_equal(resumed.F, outcome.F)
     assert_array_equal(resumed.start, outcome.start)

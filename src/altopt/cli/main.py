@@ -27,7 +27,7 @@ from altopt.cli.console import say, tolerate_encodings
 INTERRUPTED = 128 + signal.SIGINT
 PIPE_CLOSED = 128 + 13  # what a shell reports of a program whose reader has gone
 HOW_TO_RESUME = {
-    "fit": " The same command with --resume goes on after the last finished round.",
+    "fit": " The same command with --resume goes on after the last finished step.",
     "reproduce": " The same command goes on after the last finished run.",
 }
 

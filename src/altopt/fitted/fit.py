@@ -13,7 +13,7 @@ from altopt.graph import Graph
 from altopt.graph.knn import Neighbours
 from altopt.graph.settings import seed_of
 from altopt.graph.validation import UNKNOWN
-from altopt.io import checkpoint
+from altopt.io.checkpoint import Checkpoint, begin
 from altopt.operator import NormalizedAdjacency
 from altopt.operator.feature_matrix import empty_rows
 from altopt.selection.candidates import Candidate, alternatives, without_graph
@@ -43,11 +43,21 @@ class Source:
 
 @dataclass(frozen=True)
 class Progress:
-    """Who hears of each round, and where its state is stored."""
+    """Who hears of each round, and where finished steps are stored."""
 
     on_round: OnRound | None = None
     folder: Path | None = None
     resume: bool = False
+
+    def checkpoint(self, parameters: Parameters, source: Source) -> Checkpoint | None:
+        """Where the steps of this fit are stored; None where they are not."""
+        if self.folder is None:
+            return None
+        settings = vars(parameters) | {"random_state": None}
+        seed = None if parameters.random_state is None else seed_of(parameters.random_state)
+        data = vars(source) | {"graph": None, "neighbours": None}  # their ids play no part in any step
+        edges = source.graph.adjacency, source.graph.directed_adjacency
+        return begin(self.folder, seed, settings, (data, edges), self.resume)
 
 
 def fit_model(parameters: Parameters, source: Source, progress: Progress) -> FittedModel:
@@ -56,6 +66,7 @@ def fit_model(parameters: Parameters, source: Source, progress: Progress) -> Fit
     n, n_features = X.shape
     labelled = codes != UNKNOWN
     n_labels = int(labelled.sum())
+    checkpoint = progress.checkpoint(parameters, source)
     data = FitData(
         graph=graph,
         A_tilde=NormalizedAdjacency(graph.adjacency, parameters.self_loops),
@@ -65,7 +76,7 @@ def fit_model(parameters: Parameters, source: Source, progress: Progress) -> Fit
         dtype=working_dtype(n, len(classes)),
         restart=parameters.resolved_restart(n_labels),
         n_diffusion=parameters.n_diffusion,
-        seed=seed_of(parameters.random_state),
+        seed=seed_of(parameters.random_state) if checkpoint is None else checkpoint.seed,
         eager=eager_limit(n, len(classes), parameters.cross_fit, parameters.numbers),
         defaults=parameters.numbers,
     )
@@ -74,13 +85,16 @@ def fit_model(parameters: Parameters, source: Source, progress: Progress) -> Fit
     with threads_for(n * min(n_features, WIDTH_OF_INPUTS), with_torch=usual.encoder.uses_torch):
         evaluator = None
         if parameters.cross_fit and usual.linear:
-            evaluator = Evaluator(data, solvers, rule, parameters.schedule(usual, data.seed))
+            schedule = parameters.schedule(usual, data.seed)
+            evaluator = Evaluator(data, solvers, rule, schedule, checkpoint)
         choice = choose(parameters, usual, evaluator, graph)
         data.drop_other_inputs(choice.plan)
         candidate = data.with_data_dependent_settings(choice.plan)
         inputs = data.inputs(candidate)[0]
+        if evaluator is not None and len(evaluator.nodes):
+            evaluator.leave_one_out_scores(choice.plan)  # before the rounds, whose last update is not stored
         problem = data.problem(candidate, validation=source.validation)
-        outcome = alternate_from(parameters, problem, candidate, data, progress)
+        outcome = alternate_from(parameters, problem, candidate, data, checkpoint, progress.on_round)
         leave_one_out: LeaveOneOut | str = NOT_HELD_BACK
         tempered, graph_help = None, None
         if evaluator is not None:
@@ -135,23 +149,25 @@ def choose(parameters: Parameters, usual: Candidate, evaluator: Evaluator | None
 
 
 def alternate_from(
-    parameters: Parameters, problem: Problem, candidate: Candidate, data: FitData, progress: Progress
+    parameters: Parameters,
+    problem: Problem,
+    candidate: Candidate,
+    data: FitData,
+    checkpoint: Checkpoint | None,
+    on_round: OnRound | None,
 ) -> Outcome:
     """The rounds, from the start or from a checkpoint."""
-    schedule, folder = parameters.schedule(candidate, data.seed), progress.folder
+    schedule = parameters.schedule(candidate, data.seed)
     learner = candidate.encoder.begin(problem.rows.shape[1], data.n_classes, data.seed)
-    mark, state = "", None
-    if folder is not None:
-        mark = checkpoint.fingerprint(vars(parameters), data.seed, data.graph, problem)
-        state = checkpoint.load(folder, mark, learner) if progress.resume else None
+    state = None if checkpoint is None else checkpoint.find_round(learner)
     if state is None:
         state = warm_up(problem, learner, schedule)
 
     def after_round(state: State) -> None:
-        if folder is not None:
-            checkpoint.save(folder, mark, state)
-        if progress.on_round is not None:
-            progress.on_round(state.n_done, schedule.n_rounds, state.trace[-1])
+        if checkpoint is not None:
+            checkpoint.store_round(state)
+        if on_round is not None:
+            on_round(state.n_done, schedule.n_rounds, state.trace[-1])
 
     rule = parameters.pseudo_labels(problem.Y)
     return alternate(problem, state, parameters.solvers(), rule, schedule, after_round)

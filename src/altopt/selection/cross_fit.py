@@ -1,7 +1,8 @@
 """Cross-fitting: the loop run without a fold of the labels, for each fold, and what follows from these fits."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache, partial
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from altopt.selection.candidates import Candidate
 from altopt.selection.fit_data import FitData
 from altopt.selection.leave_one_out import neumann_diagonal, solved_inverse_diagonal
 from altopt.training.alternate import Schedule, Solvers, alternate, warm_up
+from altopt.training.journal import Arrays, Journal
 from altopt.training.pseudo_labels import PseudoLabels
 from altopt.views import Objective
 
@@ -24,7 +26,8 @@ class Fold:
     held_out: Array  # bool, one for each evaluated node: those of the fold
     training: Array  # bool, one for each node: the labels the fit had
     F: Array  # one row for each node of the fold
-    P: Array
+    P: Array  # without rows, where P is too large to be kept
+    with_all_labels: Array | None = None  # there: `scores_with_all_labels` of it
 
 
 def stratified_folds(codes: Array, seed: int, n_folds: int) -> Array:
@@ -58,6 +61,8 @@ class CrossFitter:
         The fold of each node, -1 where unlabelled.
     solvers, rule, schedule : Solvers, PseudoLabels, Schedule
         As in the fit; fits without a fold make fewer rounds, with fewer pseudo labels, by the rounds' solver.
+    journal : Journal
+        Finished steps; `name` in the methods below is what tells a candidate's steps from another's.
     """
 
     data: FitData
@@ -66,13 +71,27 @@ class CrossFitter:
     solvers: Solvers
     rule: PseudoLabels
     schedule: Schedule
+    journal: Journal = field(default_factory=Journal)
 
-    def folds(self, candidate: Candidate) -> Iterator[Fold]:
+    def folds(self, candidate: Candidate, name: str = "", keep_P: bool = True) -> Iterator[Fold]:
         """A short fit without each fold of the labels, one after the other."""
-        candidate = self.data.with_data_dependent_settings(candidate)
-        for k in np.unique(self.fold[self.nodes]):
-            yield self.without_fold(candidate, int(k))
+        ready = cache(lambda: self.data.with_data_dependent_settings(candidate))  # not before a step needs it
+
+        def fit(k: int) -> Arrays:
+            fold = self.without_fold(ready(), k)
+            if keep_P:
+                return {"F": fold.F, "P": fold.P}
+            return {"F": fold.F, "with_all_labels": self.scores_with_all_labels(candidate, fold)}
+
+        for k in np.unique(self.fold[self.nodes]).tolist():
+            kept = self.journal.once(f"{name}, without fold {k}", partial(fit, k))
+            F = kept["F"]
+            yield Fold(*self.masks(k), F, kept.get("P", F[:0]), kept.get("with_all_labels"))
             release_free_memory()
+
+    def masks(self, k: int) -> tuple[Array, Array]:
+        """Which of the evaluated nodes are in fold k, and which nodes keep their labels without it."""
+        return self.fold[self.nodes] == k, self.data.labelled & (self.fold != k)
 
     def without_fold(self, candidate: Candidate, k: int) -> Fold:
         """The fit on the labels of all folds but k: fewer rounds and pseudo labels, by the rounds' solver."""
@@ -81,24 +100,23 @@ class CrossFitter:
         schedule = replace(self.schedule, n_rounds=n_rounds)
         rule = self.rule.with_limit(defaults.fold_pseudo_limit)
         solvers = Solvers(self.solvers.rounds, self.solvers.rounds)
-        held_out, training = self.fold[self.nodes] == k, data.labelled & (self.fold != k)
+        held_out, training = self.masks(k)
         problem = data.problem(candidate, training)
         learner = candidate.encoder.begin(problem.rows.shape[1], data.n_classes, data.seed)
         outcome = alternate(problem, warm_up(problem, learner, schedule), solvers, rule, schedule)
         return Fold(held_out, training, outcome.F[self.nodes[held_out]], outcome.P)
 
-    def resolve_with_weights(self, candidate: Candidate, fold: Fold) -> Fold:
-        """The fold under the candidate's weights: P stays, so one solve is enough."""
+    def scores_with_weights(self, candidate: Candidate, fold: Fold) -> Array:
+        """F of the fold's nodes under the candidate's weights: P stays, so one solve is enough."""
         objective = self.data.problem(candidate, fold.training).objective(fold.P, np.ones(len(fold.P)))
-        F = self.solvers.rounds.solve(objective, fold.P).F
-        return replace(fold, F=F[self.nodes[fold.held_out]])
+        return np.asarray(self.solvers.rounds.solve(objective, fold.P).F[self.nodes[fold.held_out]])
 
     def scores_with_all_labels(self, candidate: Candidate, fold: Fold) -> Array:
         """F of the fold's nodes from all labels, with P from an encoder that never saw theirs."""
         objective = self.data.problem(candidate).objective(fold.P, np.ones(len(fold.P)))
         return np.asarray(self.solvers.last.solve(objective, fold.P).F[self.nodes[fold.held_out]])
 
-    def inverse_diagonal(self, candidate: Candidate, exact: Array) -> Array:
+    def inverse_diagonal(self, candidate: Candidate, exact: Array, name: str = "") -> Array:
         """g_ii of G = H^-1 for the candidate's H at the evaluated nodes; where not `exact`, its first terms."""
         data, nodes = self.data, self.nodes
         labelled, n = data.labelled, len(data.codes)
@@ -108,8 +126,11 @@ class CrossFitter:
             build = candidate.objective(data.graph, data.A_tilde, no_labels, labelled)
             return build(E / E.dtype.type(candidate.feature_weight), np.ones(len(E)))
 
+        def block(first: int, solve: Callable[[], Array]) -> Array:
+            return self.journal.array(f"{name}, inverse diagonal from {first}", solve)
+
         rtol = data.defaults.exact_rtol
-        solved = solved_inverse_diagonal(objective, nodes[exact], n, data.dtype, rtol)
+        solved = solved_inverse_diagonal(objective, nodes[exact], n, data.dtype, rtol, block)
         if exact.all():
             return solved
         g = neumann_diagonal(objective(np.zeros((n, 1))), nodes, n)

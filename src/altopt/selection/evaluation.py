@@ -1,7 +1,9 @@
 """A fit evaluated on its own labels: the candidate chosen, accuracy, a temperature, and what the graph is worth."""
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,6 +25,7 @@ from altopt.selection.leave_one_out import (
 )
 from altopt.training.alternate import Schedule, Solvers
 from altopt.training.class_priors import class_weights, predicted_shares
+from altopt.training.journal import Journal
 from altopt.training.pseudo_labels import PseudoLabels
 
 
@@ -82,6 +85,8 @@ class Evaluator:
         How F becomes pseudo labels.
     schedule : Schedule
         Of the fit; those without a fold are shorter.
+    journal : Journal, optional
+        Finished steps: each fit without a fold, and what follows from it.
 
     Attributes
     ----------
@@ -120,9 +125,16 @@ class Evaluator:
     ([0, 0, 1, 1], [0, 0, 1, 1])
     """
 
-    def __init__(self, data: FitData, solvers: Solvers, rule: PseudoLabels, schedule: Schedule) -> None:
+    def __init__(
+        self,
+        data: FitData,
+        solvers: Solvers,
+        rule: PseudoLabels,
+        schedule: Schedule,
+        journal: Journal | None = None,
+    ) -> None:
         defaults = data.defaults
-        self.data = data
+        self.data, self.journal = data, journal or Journal()
         counts = np.bincount(data.codes[data.labelled], minlength=data.n_classes)
         # a class with a single label cannot be held out
         self.nodes = np.flatnonzero(data.labelled & (counts[data.codes] > 1))
@@ -137,9 +149,16 @@ class Evaluator:
             solvers=solvers,
             rule=rule,
             schedule=replace(schedule, n_rounds=0) if data.large else schedule,
+            journal=self.journal,
         )
+        self._names: dict[Candidate, str] = {}
         self._cross_fits: dict[Candidate, CrossFit] = {}
+        self._leave_one_out: dict[Candidate, Array] = {}
         self._inverse_diagonals: dict[Any, Array] = {}
+
+    def name(self, candidate: Candidate) -> str:
+        """What the candidate's steps are called: two may share a name, but each comes at its own place."""
+        return self._names.setdefault(candidate, f"{len(self._names)} {candidate.name}")
 
     def held_out_scores(self, candidate: Candidate) -> Array:
         """F of the evaluated nodes from fits without the labels of their fold."""
@@ -150,9 +169,12 @@ class Evaluator:
         fitted = self.cross_fit(candidate)
         if fitted.leave_one_out is not None:
             return fitted.leave_one_out
-        assert fitted.folds is not None
-        rows = [self.fitter.scores_with_all_labels(candidate, fold) for fold in fitted.folds]
-        return self._without_own_label(candidate, assemble_folds(fitted.folds, rows))
+        if candidate not in self._leave_one_out:
+            assert fitted.folds is not None
+            rows = self._of_each(fitted.folds, "all labels", self.fitter.scores_with_all_labels, candidate)
+            whole = assemble_folds(fitted.folds, rows)
+            self._leave_one_out[candidate] = self._without_own_label(candidate, whole)
+        return self._leave_one_out[candidate]
 
     def cross_fit(self, candidate: Candidate) -> CrossFit:
         """The candidate's fits without a fold, made once."""
@@ -164,12 +186,9 @@ class Evaluator:
         if self.keeps_folds:
             folds = self._folds(candidate)
             return CrossFit(assemble_folds(folds, [fold.F for fold in folds]), folds, None)
-        folds, with_all_labels = [], []
-        for fold in self.fitter.folds(candidate):
-            with_all_labels.append(self.fitter.scores_with_all_labels(candidate, fold))
-            folds.append(replace(fold, P=fold.P[:0].copy()))
-            del fold  # and its P, before the next fold is fitted
+        folds = list(self.fitter.folds(candidate, self.name(candidate), keep_P=False))
         scores = assemble_folds(folds, [fold.F for fold in folds])
+        with_all_labels = [fold.with_all_labels for fold in folds if fold.with_all_labels is not None]
         own = self._without_own_label(candidate, assemble_folds(folds, with_all_labels))
         return CrossFit(scores, None, own)
 
@@ -177,14 +196,26 @@ class Evaluator:
         """The folds' fits; with other weights of a candidate whose fits are known, from its P."""
         known = None if candidate.reweights is None else self._cross_fits.get(candidate.reweights)
         if known is None or known.folds is None:
-            return list(self.fitter.folds(candidate))
-        return [self.fitter.resolve_with_weights(candidate, fold) for fold in known.folds]
+            return list(self.fitter.folds(candidate, self.name(candidate)))
+        scores = self._of_each(known.folds, "weights", self.fitter.scores_with_weights, candidate)
+        return [replace(fold, F=F) for fold, F in zip(known.folds, scores)]
+
+    def _of_each(
+        self, folds: list[Fold], what: str, scores: Callable[[Candidate, Fold], Array], candidate: Candidate
+    ) -> list[Array]:
+        """F of each fold's nodes by a further solve, each a step of its own."""
+        steps = [f"{self.name(candidate)}, {what} of fold {k}" for k in range(len(folds))]
+        return [
+            self.journal.array(step, partial(scores, candidate, fold)) for step, fold in zip(steps, folds)
+        ]
 
     def _without_own_label(self, candidate: Candidate, F: Array) -> Array:
         # g depends on the system alone, which candidates that differ in the encoder share
         system = (candidate.graph_view, candidate.feature_weight, candidate.label_weight)
         if system not in self._inverse_diagonals:
-            self._inverse_diagonals[system] = self.fitter.inverse_diagonal(candidate, self.exact)
+            self._inverse_diagonals[system] = self.fitter.inverse_diagonal(
+                candidate, self.exact, self.name(candidate)
+            )
         g = self._inverse_diagonals[system]
         return without_own_label(F, self.data.Y(self.nodes), g, candidate.label_weight)
 

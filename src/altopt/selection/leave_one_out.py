@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -136,20 +137,24 @@ def solved_inverse_diagonal(
     n_nodes: int,
     dtype: Any,
     rtol: tuple[float, float] = DEFAULTS.exact_rtol,
+    step: Callable[[int, Callable[[], Array]], Array] = lambda first, solve: solve(),
 ) -> Array:
     """g_ii of G = H^-1 for each of the nodes, from block solves H G = E, E unit vectors.
 
     `objective` makes the sum of the views for a right-hand side: lambda1 P + lambda2 M Y = E. `rtol` is the relative
-    error in float64 and in float32.
+    error in float64 and in float32. `step` is given the first label of each block and what solves for it.
     """
     g, width = np.empty(len(nodes)), block_width(n_nodes)
-    for first in range(0, len(nodes), width):
-        block = nodes[first : first + width]
+
+    def solve(block: Array) -> Array:
         E = np.zeros((n_nodes, len(block)), dtype=dtype)
         E[block, np.arange(len(block))] = 1.0
         solver = ConjugateGradient(rtol=rtol[0] if E.dtype == np.float64 else rtol[1])
         G = solver.solve(objective(E), E).F
-        g[first : first + width] = G[block, np.arange(len(block))]
+        return np.asarray(G[block, np.arange(len(block))])
+
+    for first in range(0, len(nodes), width):
+        g[first : first + width] = step(first, partial(solve, nodes[first : first + width]))
     return g
 
 

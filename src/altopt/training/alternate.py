@@ -223,7 +223,7 @@ def warm_up(problem: Problem, learner: Learner, schedule: Schedule) -> State:
     """The encoder trained on the given labels alone, and F = Y."""
     L = np.flatnonzero(problem.labelled)
     learner.train(problem.rows[L], problem.Y, np.ones(len(L)), schedule.n_warmup)
-    P = learner.predict(problem.rows).astype(problem.dtype, copy=False)
+    P = np.ascontiguousarray(learner.predict(problem.rows), dtype=problem.dtype)
     F = allocate(P.shape, problem.dtype)
     F[:] = 0.0
     F[L] = problem.Y
@@ -282,7 +282,7 @@ def train_encoder(
     state.P = np.empty((0, targets.shape[1]), dtype=state.P.dtype)
     release_free_memory()
     loss = state.learner.train(problem.rows[np.concatenate([L, nodes])], targets, weights, schedule.n_epochs)
-    state.P = state.learner.predict(problem.rows).astype(problem.dtype, copy=False)
+    state.P = np.ascontiguousarray(state.learner.predict(problem.rows), dtype=problem.dtype)
     state.start = pseudo_labels.next_start(state.F)
     return Training(loss, len(nodes))
 

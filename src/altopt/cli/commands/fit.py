@@ -50,7 +50,7 @@ def fit(
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Random seed; the same seed gives the same result.")] = 0,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Continue an interrupted fit from its checkpoint.")
+        bool, typer.Option("--resume", help="Continue an interrupted fit after its last finished step.")
     ] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Read the input, estimate the memory, and stop.")
@@ -94,7 +94,7 @@ def fit(
 def write_outputs(model: "AltOpt", ids: "Array", out: Path, format_: str, quiet: bool) -> list[Path]:
     """Write the predictions, the model and the report; an earlier fit's and the checkpoint give way."""
     from altopt.graph.tables import write_predictions
-    from altopt.io.folder import remove_folder
+    from altopt.io import checkpoint
 
     predictions = out / f"predictions.{format_}"
     write_predictions(
@@ -102,7 +102,7 @@ def write_outputs(model: "AltOpt", ids: "Array", out: Path, format_: str, quiet:
     )
     (out / f"predictions.{'csv' if format_ == 'parquet' else 'parquet'}").unlink(missing_ok=True)
     written = [predictions, *optional_outputs(model, out, quiet)]
-    remove_folder(out / "checkpoint", "checkpoint")
+    checkpoint.remove(out / "checkpoint")
     return written
 
 
