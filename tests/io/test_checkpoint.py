@@ -8,6 +8,7 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_array_equal
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.svm import LinearSVC
 
 from altopt import AltOpt, InputError
 from altopt.defaults import DEFAULTS
@@ -34,8 +35,8 @@ def kill_after(n_steps, monkeypatch):
     """Let every fit die right after it has stored so many steps."""
     really, begin = Checkpoint.store, Checkpoint.__init__
 
-    def started(self, *args):
-        begin(self, *args)
+    def started(self, *args, **options):
+        begin(self, *args, **options)
         self.left = n_steps
 
     def store(self, step, result):
@@ -257,6 +258,13 @@ def test_removed_is_what_is_altopts_own(data, tmp_path, monkeypatch):
     with pytest.raises(InputError, match="is not a stored checkpoint"):
         maker_of("default", data)(checkpoint=tmp_path / "c")
     assert list(files_of(tmp_path / "c")) == ["step-1000"]
+
+
+def test_a_refused_fit_leaves_no_folder(data, tmp_path):
+    X, y, _, A = data
+    with pytest.raises(InputError, match="predict_proba"):
+        AltOpt(encoder=LinearSVC()).fit(X, y, graph=A, checkpoint=tmp_path / "new" / "c")
+    assert not (tmp_path / "new" / "c").exists()
 
 
 def test_a_fit_whose_inputs_are_made_block_by_block_goes_on_too(data, tmp_path):

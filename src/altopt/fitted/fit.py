@@ -1,6 +1,7 @@
 """The fit: a candidate chosen by held-out labels, its rounds, its evaluation, and the FittedModel they leave."""
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -61,12 +62,20 @@ class Progress:
 
 
 def fit_model(parameters: Parameters, source: Source, progress: Progress) -> FittedModel:
-    """Choose a candidate, alternate, evaluate."""
+    """Choose a candidate, evaluate it, alternate."""
+    checkpoint = progress.checkpoint(parameters, source)
+    with nullcontext() if checkpoint is None else checkpoint:
+        return fit_by_steps(parameters, source, checkpoint, progress.on_round)
+
+
+def fit_by_steps(
+    parameters: Parameters, source: Source, checkpoint: Checkpoint | None, on_round: OnRound | None
+) -> FittedModel:
+    """The fit, each step taken from the checkpoint or computed and stored there."""
     X, graph, classes, codes = source.X, source.graph, source.classes, source.codes
     n, n_features = X.shape
     labelled = codes != UNKNOWN
     n_labels = int(labelled.sum())
-    checkpoint = progress.checkpoint(parameters, source)
     data = FitData(
         graph=graph,
         A_tilde=NormalizedAdjacency(graph.adjacency, parameters.self_loops),
@@ -94,7 +103,7 @@ def fit_model(parameters: Parameters, source: Source, progress: Progress) -> Fit
         if evaluator is not None and len(evaluator.nodes):
             evaluator.leave_one_out_scores(choice.plan)  # before the rounds, whose last update is not stored
         problem = data.problem(candidate, validation=source.validation)
-        outcome = alternate_from(parameters, problem, candidate, data, checkpoint, progress.on_round)
+        outcome = alternate_from(parameters, problem, candidate, data, checkpoint, on_round)
         leave_one_out: LeaveOneOut | str = NOT_HELD_BACK
         tempered, graph_help = None, None
         if evaluator is not None:

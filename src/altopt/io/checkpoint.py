@@ -9,7 +9,7 @@ from contextlib import suppress
 from copy import deepcopy
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from altopt.encoders import Learner
 from altopt.errors import InputError
 from altopt.graph.settings import seed_of
 from altopt.io.array_io import with_prefix
+from altopt.io.files import disk_error
 from altopt.io.fingerprint import fingerprint
 from altopt.io.folder import FORMAT, HEAD, VERSION, read_folder, refuse_foreign, remove_folder, write_folder
 from altopt.io.step_file import read_step, write_step
@@ -40,11 +41,21 @@ class Checkpoint(Journal):
         What tells this fit from another.
     seed : int
         Of the fit.
+    resumed : bool
+        Whether the folder was there before.
     """
 
-    def __init__(self, folder: Path, mark: str, seed: int) -> None:
-        self.folder, self.mark, self.seed = folder, mark, seed
+    def __init__(self, folder: Path, mark: str, seed: int, resumed: bool) -> None:
+        self.folder, self.mark, self.seed, self.resumed = folder, mark, seed, resumed
         self._writes = True
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        """After a fit that was refused nothing is left: the same input would be refused again."""
+        if kind is not None and issubclass(kind, InputError) and not self.resumed:
+            remove(self.folder)
 
     def find(self, step: str) -> Arrays | None:
         return read_step(self._path(step))
@@ -56,7 +67,7 @@ class Checkpoint(Journal):
         try:
             write_step(self._path(step), result)
         except OSError as error:
-            self._give_up(f"{self.folder} cannot be written: {error.strerror}.")
+            self._give_up(str(disk_error(self.folder, error)))
 
     def find_round(self, learner: Learner) -> State | None:
         """The state after the last finished round, with `learner` taken back to where it was."""
@@ -96,13 +107,13 @@ def begin(folder: Path, seed: int | None, settings: Any, data: Any, resume: bool
                 f"{folder} holds a checkpoint of a fit with other data or settings, or by another version of altopt. "
                 "Start without resume, or restore them."
             )
-        return Checkpoint(folder, mark, int(head["seed"]))
+        return Checkpoint(folder, mark, int(head["seed"]), resumed=True)
     refuse_foreign(folder, KIND)
     clear(folder)
     drawn = seed_of(None) if seed is None else seed
     head = {"format": FORMAT, "kind": KIND, "version": VERSION, "mark": mark, "seed": drawn}
     write_folder(folder, head, {})
-    return Checkpoint(folder, mark, drawn)
+    return Checkpoint(folder, mark, drawn, resumed=False)
 
 
 def clear(folder: Path) -> None:
