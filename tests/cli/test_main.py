@@ -150,6 +150,24 @@ def test_a_resumed_fit_ends_with_the_same_bits(files, monkeypatch, capsys, tmp_p
         assert (files["out"] / name).read_bytes() == (whole / name).read_bytes()
 
 
+@pytest.mark.parametrize("name", ["predictions.parquet", "report.html", "model/model.json"])
+def test_a_fit_leaves_the_files_of_others_alone(files, capsys, name):
+    mine = files["out"] / name
+    mine.parent.mkdir(parents=True)
+    mine.write_text("{}")
+    assert run(fit_call(files)) == 2
+    assert "nothing was overwritten" in capsys.readouterr().err
+    assert [path for path in files["out"].rglob("*") if path.is_file()] == [mine]
+    assert mine.read_text() == "{}"
+
+
+def test_a_fit_removes_only_predictions_of_its_own(files):
+    files["out"].mkdir()
+    (files["out"] / "predictions.csv").write_text("id,answer\n")
+    assert run(fit_call(files, "--quiet")) == 0
+    assert (files["out"] / "predictions.csv").read_text() == "id,answer\n"
+
+
 def test_a_failed_fit_leaves_the_former_result(files, monkeypatch):
     assert run(fit_call(files, "--quiet")) == 0
     before = {path: path.read_bytes() for path in files["out"].rglob("*") if path.is_file()}

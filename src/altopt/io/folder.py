@@ -14,7 +14,7 @@ import os
 import re
 import shutil
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -273,13 +273,23 @@ def removed_on_failure(path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def folder_lock(path: Path, timeout: float = LOCK_SECONDS) -> Iterator[None]:
-    """Hold the folder: others that write wait, those that read do not. A thread that holds it may take it again."""
+def folder_lock(
+    path: Path, timeout: float = LOCK_SECONDS, on_wait: Callable[[], None] = lambda: None
+) -> Iterator[None]:
+    """Hold the folder: others that write wait, those that read do not. A thread that holds it may take it again.
+
+    `on_wait` is called once, where the lock is not free within a second.
+    """
     from filelock import FileLock, Timeout
 
-    lock = FileLock(path.resolve() / LOCK, is_singleton=True)
     try:
-        lock.acquire(timeout=timeout)
+        mode = path.stat().st_mode & 0o666 | 0o600  # whoever may write in the folder may lock it
+        lock = FileLock(path.resolve() / LOCK, mode=mode, is_singleton=True)
+        try:
+            lock.acquire(timeout=min(timeout, 1.0))
+        except Timeout:
+            on_wait()
+            lock.acquire(timeout=max(timeout - 1.0, 0.0))
     except Timeout as cause:
         raise InputError(
             f"{path} is being written by another process; gave up after waiting {timeout:g} s. "

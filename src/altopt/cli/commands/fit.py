@@ -66,11 +66,13 @@ def fit(
     report. Tables are Parquet or CSV; node ids may be of any type and are kept.
     """
     from altopt import AltOpt
+    from altopt.cli import outputs
     from altopt.cli.tables import read_problem
     from altopt.io.files import new_folder
 
     if not dry_run:
         check_folder(out)
+        outputs.refuse_foreign_outputs(out, out / f"predictions.{predictions_format}")
     ids, names, X, y, graph = read_problem(features, labels, edges, directed)
     settings: dict[str, Any] = {"random_state": seed} | ({} if rounds is None else {"n_rounds": rounds})
     settings |= registry.chosen_parts(graph_view, label_view, inputs, encoder)
@@ -85,7 +87,8 @@ def fit(
         with Rounds(quiet) as on_round:
             model.fit(X, y, graph=graph, on_round=on_round, checkpoint=out / "checkpoint", resume=resume)
         model.feature_names_in_ = names  # stored, so that predict can put a new table's columns in this order
-        written = write_outputs(model, ids, out, predictions_format, quiet)
+        with outputs.replaced_by_a_fit(out):
+            written = write_outputs(model, ids, out, predictions_format, quiet)
     if not quiet:
         show(model.outcome_)
         show(f"Wrote {', '.join(map(str, written))}.")
@@ -93,6 +96,7 @@ def fit(
 
 def write_outputs(model: "AltOpt", ids: "Array", out: Path, format_: str, quiet: bool) -> list[Path]:
     """Write the predictions, the model and the report; an earlier fit's and the checkpoint give way."""
+    from altopt.cli import outputs
     from altopt.graph.tables import write_predictions
     from altopt.io import checkpoint
 
@@ -100,7 +104,9 @@ def write_outputs(model: "AltOpt", ids: "Array", out: Path, format_: str, quiet:
     write_predictions(
         predictions, ids, model.transduction_, model.confidence_, model.label_distributions_, model.classes_
     )
-    (out / f"predictions.{'csv' if format_ == 'parquet' else 'parquet'}").unlink(missing_ok=True)
+    former = out / f"predictions.{'csv' if format_ == 'parquet' else 'parquet'}"
+    if outputs.are_predictions(former):
+        former.unlink()
     written = [predictions, *optional_outputs(model, out, quiet)]
     checkpoint.remove(out / "checkpoint")
     return written

@@ -1,5 +1,6 @@
 """altopt report: the HTML page about a stored model, or about records of another package."""
 
+from contextlib import nullcontext
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Annotated
@@ -21,8 +22,8 @@ def report(
     One self-contained page about a stored model, or about the runs of altopt reproduce.
     """
     from altopt import AltOpt
+    from altopt.cli import outputs
     from altopt.cli.commands.predict import model_folder
-    from altopt.cli.report import model_report
     from altopt.io.files import check_output
 
     if out is not None:
@@ -36,7 +37,8 @@ def report(
             break
     else:
         page = out or folder / "report.html"
-        fitted = AltOpt.load(model_folder(folder))
         check_output(page, "the page")
-        model_report(fitted, page)
+        model = model_folder(folder)
+        with outputs.held(model) if outputs.same_file(page.parent, model.parent) else nullcontext():
+            outputs.report(AltOpt.load(model), model, page)
     show(f"Wrote {page}.")

@@ -1,14 +1,18 @@
 """altopt update: new labels, edges and nodes taken into a stored model without a refit."""
 
 import json
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from altopt.cli.commands.predict import in_order, model_folder
+from altopt.cli.console import show
+from altopt.cli.paths import Output
 
 if TYPE_CHECKING:
+    from altopt import AltOpt
     from altopt.fitted.request import Change
 
 
@@ -28,11 +32,9 @@ def update(
         Path | None,
         typer.Option(help="Table of new nodes, with a column node and those that the model was fitted on."),
     ] = None,
-    out: Annotated[
-        Path | None, typer.Option(help="Folder for the updated model. Default: MODEL is replaced.")
-    ] = None,
+    out: Annotated[Path | None, Output("Folder for the updated model. Default: MODEL is replaced.")] = None,
     predictions: Annotated[
-        Path | None, typer.Option(help="File for the new labels of all nodes, .parquet or .csv.")
+        Path | None, Output("File for the new labels of all nodes, .parquet or .csv.")
     ] = None,
     refresh: Annotated[
         bool,
@@ -41,25 +43,55 @@ def update(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show what would change; store nothing.")
     ] = False,
+    wait: Annotated[
+        float,
+        typer.Option(min=0, help="How many seconds to wait for another process that is updating MODEL."),
+    ] = 600,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON line.")] = False,
 ) -> None:
     """Add labels, edges or nodes without a refit.
 
-    Prints the nodes whose label changed, and stores the updated model.
+    Prints the nodes whose label changed, and stores the updated model. Predictions that altopt fit wrote beside it
+    are written anew, and its report is marked as out of date. Updates of one model at the same time wait for each
+    other.
     """
-    import warnings
-
-    from altopt import AltOpt
+    from altopt import AltOpt  # takes long, so not while the model is held
+    from altopt.cli import outputs
     from altopt.errors import InputError
-    from altopt.graph import tables
-    from altopt.graph.ids import is_text
+    from altopt.io.files import check_output
+    from altopt.io.folder import refuse_foreign
 
     if labels is None and edges is None and features is None:
         raise InputError("nothing to update: give --labels, --edges or --features.")
     if predictions is not None and predictions.suffix.lower() not in (".parquet", ".csv"):
         raise InputError(f"--predictions {predictions} ends in neither .parquet nor .csv. Use one of them.")
+    if out is not None:
+        check_output(out, "--out", folder=True)
+        refuse_foreign(out, "model")
+    if predictions is not None:
+        check_output(predictions, "--predictions")
     folder = model_folder(model)
-    fitted = AltOpt.load(folder)
+    place = out or folder
+    in_place = not dry_run and outputs.same_file(place, folder)
+    with outputs.held(folder, wait) if in_place else nullcontext():
+        fitted = AltOpt.load(folder)
+        change = take_in(fitted, labels, edges, features, refresh)
+        stored = [] if dry_run else outputs.store(fitted, place, predictions)
+    if as_json:
+        show(json.dumps(change.record() | {"stored": not dry_run}, default=str))
+    else:
+        show(*in_words(change), *(stored or ["Nothing was stored."]))
+
+
+def take_in(
+    fitted: "AltOpt", labels: Path | None, edges: Path | None, features: Path | None, refresh: bool
+) -> "Change":
+    """Update a model by what the tables hold."""
+    import warnings
+
+    from altopt.graph import tables
+    from altopt.graph.ids import is_text
+
     text = is_text(fitted.graph_.ids)
     request: dict[str, Any] = {}
     if labels is not None:
@@ -76,20 +108,10 @@ def update(
         request |= {"nodes": ids, "features": X}
     with warnings.catch_warnings():  # the columns are in order, so their names are not needed
         warnings.filterwarnings("ignore", message="X does not have valid feature names")
-        change = fitted.update(**request, refresh=refresh)
-    if not dry_run:
-        fitted.save(out or folder)
-    if predictions is not None and not dry_run:
-        predictions.parent.mkdir(parents=True, exist_ok=True)
-        values = (fitted.transduction_, fitted.confidence_, fitted.label_distributions_, fitted.classes_)
-        tables.write_predictions(predictions, fitted.graph_.ids, *values)
-    if as_json:
-        typer.echo(json.dumps(change.record() | {"stored": not dry_run}, default=str))
-    else:
-        typer.echo("\n".join(in_words(change, None if dry_run else out or folder)))
+        return fitted.update(**request, refresh=refresh)
 
 
-def in_words(change: "Change", stored: Path | None) -> list[str]:
+def in_words(change: "Change") -> list[str]:
     """What changed, as lines of text."""
     known = [move for move in change.moved if move[1] is not None]
     new = [move for move in change.moved if move[1] is None]
@@ -106,5 +128,4 @@ def in_words(change: "Change", stored: Path | None) -> list[str]:
         else f", F within {change.error_bound:.1e} sqrt(degree) of the solution"
     )
     lines.append(f"{change.n_changed:,} rows of F changed, {change.n_touched:,} nodes visited{bound}.")
-    lines.append("Nothing was stored." if stored is None else f"Wrote {stored}.")
     return lines
