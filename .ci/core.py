@@ -26,7 +26,6 @@ assert not parts & {"results", "lab", "tests", "data"}, parts
 
 extras = (
     "torch",
-    "skops",
     "jinja2",
     "plotly",
     "pandas",

@@ -37,11 +37,11 @@ def require_extra(module: str, extra: str, purpose: str) -> Any:
     Parameters
     ----------
     module : str
-        The module to import, such as "skops.io".
+        The module to import, such as "torch".
     extra : str
-        The extra of altopt that installs it, such as "trees".
+        The extra of altopt that installs it, such as "torch".
     purpose : str
-        What needs it, as the beginning of a sentence: "MLPEncoder", "Storing a scikit-learn encoder".
+        What needs it, as the beginning of a sentence: "MLPEncoder", "Reading Cora".
 
     Returns
     -------

@@ -5,21 +5,17 @@ import sys
 import textwrap
 from importlib.metadata import EntryPoint
 
-import numpy as np
 import pytest
 import typer
-from sklearn.ensemble import RandomForestClassifier
 
-from altopt import AltOpt
 from altopt.cli import main
-from altopt.cli.commands.fit import optional_outputs
 from cli_tables import fit_call, tables
 
 WITHOUT_EXTRAS = """
 import sys
 from importlib.machinery import PathFinder
 
-EXTRAS = {"torch", "skops", "jinja2", "plotly", "pandas", "polars", "networkx", "torch_geometric", "ogb", "lightgbm"}
+EXTRAS = {"torch", "jinja2", "plotly", "pandas", "polars", "networkx", "torch_geometric", "ogb", "lightgbm"}
 
 class CoreOnly(PathFinder):
     @classmethod
@@ -91,27 +87,12 @@ def test_a_fit_without_the_report_extra_writes_the_rest_and_says_so(tmp_path):
     assert "pip install 'altopt[report]'" in ran.stderr
 
 
-def test_a_forest_that_cannot_be_stored_is_left_out_in_words(tmp_path, monkeypatch, capsys):
-    X, y = np.random.default_rng(0).normal(size=(40, 3)), np.tile([0, 1, -1, -1], 10)
-    forest = RandomForestClassifier(n_estimators=5, random_state=0)
-    model = AltOpt(encoder=forest, random_state=0, cross_fit=False, n_rounds=1).fit(X, y)
-    monkeypatch.setitem(sys.modules, "skops.io", None)  # None: the import fails
-    assert optional_outputs(model, tmp_path, quiet=True) == [tmp_path / "report.html"]
-    said = capsys.readouterr().err
-    assert said.startswith(
-        f"{tmp_path / 'model'} was left out. Storing or loading a scikit-learn classifier needs skops"
-    )
-    assert "pip install 'altopt[trees]'" in said
-    assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
-
-
 @pytest.mark.parametrize(
     ("arguments", "extra"),
     [
         (["demo"], "torch,report"),
         (["fit", "--paper", "mse"], "torch"),
         (["fit", "--encoder", "mlp"], "torch"),
-        (["fit", "--encoder", "forest"], "trees"),
     ],
 )
 def test_a_missing_package_is_one_line_that_names_the_extra(tmp_path, arguments, extra):

@@ -67,9 +67,9 @@ def encoder(
 
 
 def trees(name: str, **settings: Any) -> Part:
-    """A scikit-learn ensemble of trees, wrapped as an encoder; skops stores it."""
+    """A scikit-learn ensemble of trees, wrapped as an encoder."""
     wrapped = {"classifier": Part("sklearn.ensemble", name, settings)}
-    return encoder("TabularEncoder", needs=("skops", "trees"), settings=wrapped)
+    return encoder("TabularEncoder", settings=wrapped)
 
 
 TORCH = ("torch", "torch")

@@ -12,10 +12,11 @@ from sklearn.utils.validation import has_fit_parameter
 
 from altopt.arrays import Array, row_blocks, working_dtype
 from altopt.encoders.encoder import Encoder, Learner
-from altopt.errors import InputError, require_extra
+from altopt.encoders.scikit.decode import from_state
+from altopt.encoders.scikit.encode import to_state
+from altopt.errors import InputError
+from altopt.io.array_io import required, with_prefix
 from altopt.settings import check_number
-
-TRUSTED = ("sklearn.", "numpy.", "lightgbm.", "collections.OrderedDict")
 
 
 @dataclass(frozen=True)
@@ -28,8 +29,9 @@ class TabularEncoder(Encoder):
     X may contain NaN where the classifier supports it (HistGradientBoostingClassifier, RandomForestClassifier,
     LightGBM's LGBMClassifier, a pipeline that begins with an imputer): `RawInputs` pass it on, all other inputs put the
     column's mean in its place. Categories are whole numbers in X, declared to the classifier:
-    HistGradientBoostingClassifier(categorical_features=[2, 5]) with RawInputs. Saving a fitted model needs skops:
-    ``pip install "altopt[trees]"``.
+    HistGradientBoostingClassifier(categorical_features=[2, 5]) with RawInputs.
+
+    A fitted model can be saved if the classifier consists of classes that `altopt.encoders.scikit.table` lists.
 
     Parameters
     ----------
@@ -118,11 +120,23 @@ class TabularLearner(Learner):
         return P
 
     def state(self) -> dict[str, Array]:
-        return {"skops": to_skops(self.model)} if self.fitted else {}
+        of_model = to_state(self.model) if self.fitted else {}
+        return {"fitted": np.array([self.fitted])} | {
+            f"model.{name}": held for name, held in of_model.items()
+        }
 
     def restore(self, state: dict[str, Array]) -> None:
-        if "skops" in state:
-            self.model, self.fitted = from_skops(state["skops"]), True
+        self.fitted = bool(required(state, "fitted").all())
+        if not self.fitted:
+            return
+        model = from_state(with_prefix(state, "model."))
+        classes = np.asarray(getattr(model, "classes_", ()))
+        inside = classes.dtype.kind in "iu" and set(classes.tolist()) <= set(range(self.n_classes))
+        if type(model) is not type(self.model) or not inside:
+            raise InputError(
+                "The stored encoder is another classifier than its settings say. Fit and save again."
+            )
+        self.model = model
 
 
 def as_encoder(value: Any) -> Encoder:
@@ -135,36 +149,3 @@ def as_encoder(value: Any) -> Encoder:
             f"but is {value!r}."
         )
     return TabularEncoder(value)
-
-
-def skops_io() -> Any:
-    """skops.io, which stores scikit-learn's estimators without pickle."""
-    return require_extra("skops.io", "trees", "Storing or loading a scikit-learn classifier")
-
-
-def to_skops(estimator: Any) -> Array:
-    """A scikit-learn estimator as bytes, without pickle."""
-    stored = skops_io().dumps(estimator)
-    foreign = foreign_types(stored)
-    if foreign:
-        raise InputError(
-            f"The encoder holds {foreign[0]}, which is not loaded again for safety, so it is not stored either. "
-            "Use parts of scikit-learn or LightGBM."
-        )
-    return np.frombuffer(stored, dtype=np.uint8)
-
-
-def foreign_types(data: bytes) -> list[str]:
-    """Types in a stored estimator that are neither scikit-learn's, numpy's nor LightGBM's."""
-    return [name for name in skops_io().get_untrusted_types(data=data) if not name.startswith(TRUSTED)]
-
-
-def from_skops(data: Array) -> Any:
-    """The inverse of `to_skops`; refuses anything that is not scikit-learn's, numpy's or LightGBM's."""
-    stored = data.tobytes()
-    foreign = foreign_types(stored)
-    if foreign:
-        raise InputError(
-            f"The stored encoder holds {foreign[0]}, neither scikit-learn's nor LightGBM's: not loaded."
-        )
-    return skops_io().loads(stored, trusted=skops_io().get_untrusted_types(data=stored))

@@ -9,10 +9,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from altopt.arrays import Array
-from altopt.encoders.tabular import from_skops, to_skops
+from altopt.encoders.scikit.decode import from_state
+from altopt.encoders.scikit.encode import to_state
 from altopt.errors import InputError
 from altopt.graph import Graph
-from altopt.io.array_io import from_arrays, to_arrays
+from altopt.io.array_io import from_arrays, to_arrays, with_prefix
 
 GRAPH_COUNTS = ("n_self_loops", "n_duplicates", "n_one_way")
 
@@ -68,8 +69,8 @@ def encode(value: Any, arrays: dict[str, Array], name: str) -> Any:
         items = [encode(item, arrays, f"{name}.{k}") for k, item in enumerate(value)]
         return {"tuple": items} if isinstance(value, tuple) else items
     if hasattr(value, "get_params"):  # a scikit-learn estimator
-        arrays[name] = to_skops(value)
-        return {"skops": name}
+        arrays |= {f"{name}.{key}": held for key, held in to_state(value).items()}
+        return {"estimator": name}
     raise InputError(
         f"The setting {name}={value!r} cannot be stored: it is neither data nor a part of altopt."
     )
@@ -111,8 +112,8 @@ def decode(value: Any, arrays: dict[str, Array], name: str, parts: Sequence[type
         return decode_graph(value["graph"], arrays, name)
     if "matrix" in value:
         return from_arrays(arrays, value["matrix"])
-    if "skops" in value:
-        return from_skops(arrays[value["skops"]])
+    if "estimator" in value:
+        return from_state(with_prefix(arrays, f"{value['estimator']}."))
     return decode_array(value, arrays)
 
 
