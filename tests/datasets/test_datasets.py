@@ -11,7 +11,6 @@ import scipy.sparse as sp
 
 from altopt import datasets
 from altopt.datasets.communities import draw_blocks, draw_edges
-from altopt.datasets.raw import geometric_io
 from altopt.datasets.sources import SOURCES
 from altopt.datasets.statistics import PAPER, statistics
 from altopt.errors import InputError
@@ -99,15 +98,6 @@ def test_missing_files_say_which_folder_was_looked_at(tmp_path, monkeypatch):
     assert datasets.available() == {"digits": True, "communities": True} | dict.fromkeys(
         [*EXPECTED, *NOT_HERE], False
     )
-
-
-def test_a_missing_reader_says_what_to_install(monkeypatch):
-    for module in ("torch_geometric", "torch_geometric.io"):
-        monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(
-        InputError, match=r"Reading Cora needs torch_geometric.* pip install 'altopt\[graphs\]'"
-    ):
-        geometric_io(SOURCES[0])
 
 
 def test_every_source_is_expected():

@@ -4,6 +4,7 @@ import gzip
 import json
 import sys
 import urllib.error
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ import scipy.sparse as sp
 from altopt import datasets
 from altopt.cli.commands.datasets import get
 from altopt.datasets.download import FromGeometric
+from altopt.datasets.raw import read
 from altopt.errors import InputError
 
 N, D = 9, 3
@@ -170,6 +172,7 @@ def test_files_are_fetched_only_if_asked_and_only_once(tmp_path, monkeypatch):
         datasets.load("reddit", data=tmp_path)
     check(datasets.load("reddit", data=tmp_path, download=True))
     assert sorted(path.name for path in (tmp_path / "reddit/raw").iterdir()) == [
+        "first-download.json",
         "reddit_data.npz",
         "reddit_graph.npz",
     ]
@@ -193,7 +196,7 @@ def test_ogb_is_fetched_by_ogbs_own_list(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("name", "module", "extra"), [("cora", "torch_geometric", "graphs"), ("ogbn-arxiv", "ogb", "ogb")]
+    ("name", "module", "extra"), [("photo", "torch_geometric", "graphs"), ("ogbn-arxiv", "ogb", "ogb")]
 )
 def test_a_missing_package_says_what_to_install(name, module, extra, tmp_path, monkeypatch):
     for loaded in [key for key in sys.modules if key.split(".")[0] == module]:
@@ -208,7 +211,7 @@ def test_a_missing_package_says_what_to_install(name, module, extra, tmp_path, m
 def test_every_class_of_torch_geometric_that_is_named_exists():
     theirs = pytest.importorskip("torch_geometric.datasets")
     kinds = [source.origin for source in datasets.SOURCES if isinstance(source.origin, FromGeometric)]
-    assert len(kinds) == 11
+    assert len(kinds) == 8
     assert all(hasattr(theirs, origin.kind) for origin in kinds)
 
 
@@ -216,3 +219,29 @@ def test_the_command_says_what_is_there(tmp_path, capsys):
     write_flickr(tmp_path)
     get("flickr", tmp_path)
     assert capsys.readouterr().out.startswith("Flickr is on disk: 9 nodes.")
+
+
+class Changed:
+    """Brings the known names with other contents."""
+
+    def fetch(self, root):
+        for file in datasets.SOURCES[0].files:
+            (root / datasets.SOURCES[0].folder / file).parent.mkdir(parents=True, exist_ok=True)
+            (root / datasets.SOURCES[0].folder / file).write_text("other")
+
+
+def test_a_download_that_is_not_the_known_file_is_refused(tmp_path):
+    cora = replace(datasets.SOURCES[0], origin=Changed())
+    with pytest.raises(InputError, match=r"another ind.cora.x than expected.*Nothing was kept"):
+        read(cora, tmp_path, download=True)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_without_a_known_sum_must_stay_what_it_was_first(tmp_path, monkeypatch):
+    pytest.importorskip("torch_geometric")
+    monkeypatch.setattr("torch_geometric.datasets.Reddit", Online)
+    datasets.load("reddit", data=tmp_path, download=True)
+    (tmp_path / "reddit/raw/reddit_data.npz").unlink()
+    monkeypatch.setitem(globals(), "X", X + 1)
+    with pytest.raises(InputError, match=r"another reddit_data.npz than expected"):
+        datasets.load("reddit", data=tmp_path, download=True)

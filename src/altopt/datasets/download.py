@@ -1,15 +1,22 @@
-"""Downloads of raw files through the packages that publish them; a file is complete or absent."""
+"""Downloads of raw files from those who publish them; a file is complete and the expected one, or absent."""
 
 import csv
+import hashlib
+import json
 import shutil
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
+from urllib.request import urlopen
 
 from altopt.errors import InputError, require_extra
+
+FIRST_SUMS = "first-download.json"  # sha256 of files that altopt knows no sum of
+TIMEOUT = 60.0  # seconds without an answer
 
 
 class Origin(Protocol):
@@ -50,14 +57,18 @@ class FromOGB:
 
 @dataclass(frozen=True)
 class FromAddress:
-    """A single file at an address, published by no package."""
+    """Files below an address, fetched as they are and read by nobody on the way."""
 
     url: str
     folder: str
+    files: tuple[str, ...]
 
     def fetch(self, root: Path) -> None:
-        data = require_extra("torch_geometric.data", "graphs", f"Downloading {self.url}")
-        data.download_url(self.url, str(root / self.folder))
+        (root / self.folder).mkdir(parents=True)
+        for file in self.files:
+            copy = root / self.folder / file
+            with urlopen(f"{self.url}/{file}", timeout=TIMEOUT) as answer, copy.open("wb") as opened:
+                shutil.copyfileobj(answer, opened)
 
 
 def fetch(name: str, origin: Origin, root: Path, folder: str, files: tuple[str, ...]) -> None:
@@ -76,9 +87,40 @@ def fetch(name: str, origin: Origin, root: Path, folder: str, files: tuple[str, 
             raise InputError(
                 f"The download of {name} did not bring {absent[0]}. {by_hand(name, root / folder, files)}"
             )
+        compare_sums(name, Path(temporary), root, folder, files)
         for file in files:
             (root / folder / file).parent.mkdir(parents=True, exist_ok=True)
             shutil.move(Path(temporary) / folder / file, root / folder / file)
+
+
+@cache
+def known_sums() -> dict[str, str]:
+    """The sha256 of raw files, by their place below the data folder."""
+    sums: dict[str, str] = json.loads(Path(__file__).with_name("sums.json").read_text())
+    return sums
+
+
+def compare_sums(name: str, temporary: Path, root: Path, folder: str, files: tuple[str, ...]) -> None:
+    """Refuse files that are not the known ones; of files without a known sum remember the first one's."""
+    record = root / folder / FIRST_SUMS
+    first = json.loads(record.read_text()) if record.is_file() else {}
+    fresh = {file: sum_of(temporary / folder / file) for file in files}
+    for file, found in fresh.items():
+        expected = known_sums().get(f"{folder}/{file}", first.get(file))
+        if expected not in (None, found):
+            raise InputError(
+                f"The download of {name} brought another {file} than expected: its sha256 is {found}, not {expected}. "
+                f"Nothing was kept. Try again, or put the right file into {root / folder} yourself."
+            )
+    unknown = {file: found for file, found in fresh.items() if f"{folder}/{file}" not in known_sums()}
+    if unknown:
+        record.parent.mkdir(parents=True, exist_ok=True)
+        record.write_text(json.dumps(first | unknown, indent=1) + "\n")
+
+
+def sum_of(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def attempt(job: Callable[[], None], name: str, place: Path, files: tuple[str, ...]) -> None:

@@ -10,10 +10,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from altopt.arrays import Array
+from altopt.datasets import planetoid
 from altopt.datasets.dataset import Dataset
 from altopt.datasets.download import Origin, fetch
-from altopt.errors import InputError, require_extra
+from altopt.errors import InputError
 from altopt.graph import Graph
+from altopt.io.array_io import checked_csr
 
 
 @dataclass(frozen=True)
@@ -61,18 +63,28 @@ def read(source: Source, data: str | Path | None = None, *, download: bool = Fal
 
 
 def read_planetoid(source: Source, folder: Path) -> Dataset:
-    data = geometric_io(source).read_planetoid_data(str(folder), source.name)
-    parts = {"train": data.train_mask, "validation": data.val_mask, "test": data.test_mask}
-    splits = {part: mask.numpy()[None, :] for part, mask in parts.items()}
-    return from_data(source, data, splits)
-
-
-def geometric_io(source: Source) -> Any:
-    return require_extra("torch_geometric.io", "graphs", f"Reading {source.name}")
+    X, y, ends, parts = planetoid.read_files(folder, source.name.lower())
+    return Dataset(source.name, X, y, Graph(adjacency(ends, len(y))), masks(len(y), **parts), source.note)
 
 
 def read_npz(source: Source, folder: Path) -> Dataset:
-    return from_data(source, geometric_io(source).read_npz(str(folder / source.files[0])), None)
+    """Two CSR matrices in parts and the labels; edges go both ways, features are 0/1."""
+    with np.load(folder / source.files[0]) as held:
+        X, A = (matrix_in(held, name) for name in ("attr", "adj"))
+        y = held["labels"].astype(np.int64)
+    X = sp.csr_array(X, dtype=np.float32)
+    X.sum_duplicates()
+    X.eliminate_zeros()
+    X.data[X.data > 0] = 1.0
+    A = adjacency(np.stack(A.nonzero()), len(y))
+    A.setdiag(0)
+    A.eliminate_zeros()
+    return Dataset(source.name, X, y, Graph(A.maximum(A.T)), None, source.note)
+
+
+def matrix_in(held: Any, name: str) -> sp.csr_array:
+    data, indices, indptr = (held[f"{name}_{part}"] for part in ("data", "indices", "indptr"))
+    return checked_csr(data, indices, indptr, tuple(held[f"{name}_shape"].tolist()), f"The matrix {name}")
 
 
 def read_geom_gcn(source: Source, folder: Path) -> Dataset:
@@ -101,12 +113,6 @@ def read_filtered(source: Source, folder: Path) -> Dataset:
         splits = {part: data[key].astype(bool) for part, key in keys.items()}
     A = adjacency(ends, len(y))
     return Dataset(source.name, X, y, Graph(A.maximum(A.T)), splits, source.note)
-
-
-def from_data(source: Source, data: Any, splits: dict[str, Array] | None) -> Dataset:
-    y = data.y.numpy()
-    graph = Graph(adjacency(data.edge_index.numpy(), len(y)))
-    return Dataset(source.name, sp.csr_array(data.x.numpy()), y, graph, splits, source.note)
 
 
 def masks(n_nodes: int, **parts: Array) -> dict[str, Array]:

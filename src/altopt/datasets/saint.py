@@ -8,7 +8,9 @@ import scipy.sparse as sp
 
 from altopt.datasets.dataset import Dataset
 from altopt.datasets.raw import Source, masks
+from altopt.errors import InputError
 from altopt.graph import Graph
+from altopt.io.array_io import checked_csr
 
 TRAIN, VALIDATION, TEST = 1, 2, 3  # node_types of Reddit's file
 
@@ -17,7 +19,13 @@ def read_reddit(source: Source, folder: Path) -> Dataset:
     """Features, labels and roles in one npz, a scipy matrix in another."""
     with np.load(folder / "reddit_data.npz") as data:
         X, y, role = data["feature"], data["label"].astype(np.int64), data["node_types"]
-    A = ones(sp.load_npz(folder / "reddit_graph.npz"))
+    held = sp.coo_array(sp.load_npz(folder / "reddit_graph.npz"))
+    n = min(held.shape)
+    if held.nnz and (min(map(np.min, held.coords)) < 0 or max(map(np.max, held.coords)) >= n):
+        raise InputError(
+            f"{folder / 'reddit_graph.npz'} has edges outside of its {n:,} nodes. Fetch it anew."
+        )
+    A = ones(held)
     parts = {"train": TRAIN, "validation": VALIDATION, "test": TEST}
     splits = masks(len(y), **{part: np.flatnonzero(role == number) for part, number in parts.items()})
     return Dataset(source.name, X.astype(np.float32, copy=False), y, undirected(A), splits, source.note)
@@ -26,7 +34,8 @@ def read_reddit(source: Source, folder: Path) -> Dataset:
 def read_flickr(source: Source, folder: Path) -> Dataset:
     """A CSR matrix in parts, features in an array, labels and roles in JSON by node number."""
     with np.load(folder / "adj_full.npz") as given:
-        A = ones(sp.csr_array((given["data"], given["indices"], given["indptr"]), shape=given["shape"]))
+        parts, shape = (given["data"], given["indices"], given["indptr"]), tuple(given["shape"].tolist())
+        A = ones(checked_csr(*parts, shape, "adj_full.npz"))
     X = np.load(folder / "feats.npy").astype(np.float32)
     y = np.full(len(X), -1, dtype=np.int64)
     for node, label in json.loads((folder / "class_map.json").read_text()).items():

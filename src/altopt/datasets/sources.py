@@ -5,15 +5,15 @@ from altopt.datasets.download import FromAddress, FromGeometric, FromOGB
 from altopt.datasets.raw import Source, read_filtered, read_geom_gcn, read_npz, read_planetoid
 from altopt.datasets.saint import read_flickr, read_reddit
 
+PLANETOID = "https://github.com/kimiyoung/planetoid/raw/master/data"
 FILTERED = "https://github.com/yandex-research/heterophilous-graphs/raw/main/data"
 
 
 def planetoid(name: str, note: str) -> Source:
     parts = ("x", "tx", "allx", "y", "ty", "ally", "graph", "test.index")
     files = tuple(f"ind.{name.lower()}.{part}" for part in parts)
-    note += " The files are pickles: take them from a source you trust."
-    origin = FromGeometric("Planetoid", "planetoid", {"name": name})
-    return Source(name, f"planetoid/{name}/raw", files, read_planetoid, note, origin)
+    folder = f"planetoid/{name}/raw"
+    return Source(name, folder, files, read_planetoid, note, FromAddress(PLANETOID, folder, files))
 
 
 def wikipedia(name: str) -> Source:
@@ -31,7 +31,7 @@ def filtered(name: str) -> Source:
     note = f"{name} without its duplicated nodes."
     folder, file = f"heterophilous/{name}_filtered/raw", f"{name}_filtered.npz"
     return Source(
-        f"{name}-filtered", folder, (file,), read_filtered, note, FromAddress(f"{FILTERED}/{file}", folder)
+        f"{name}-filtered", folder, (file,), read_filtered, note, FromAddress(FILTERED, folder, (file,))
     )
 
 
