@@ -1,5 +1,6 @@
 """Bad ends of the command line: an exit code and one line on stderr for each."""
 
+import os
 from pathlib import Path
 
 import pyarrow as pa
@@ -59,8 +60,65 @@ BAD_TABLES = {
         lambda path: changed(path, "x3", to=[None] + [1.0] * (N - 1)),
         "changed.csv, column 'x3', has no finite number for node",
     ),
+    "a header in Latin-1": ("edges", lambda path: bytes_of(path, "edges", b",\xe9\n"), "is not UTF-8"),
+    "a label of lists": ("labels", lambda path: typed(path, "label", [[1]] * 90), "holds list<"),
+    "a label of structs": ("labels", lambda path: typed(path, "label", [{"a": 1}] * 90), "holds struct<"),
+    "a label of bytes": ("labels", lambda path: typed(path, "label", [b"x"] * 90), "a model cannot store"),
+    "ids of lists": ("features", lambda path: typed(path, "node", [[k] for k in range(N)]), "holds list<"),
+    "ids of instants": (
+        "features",
+        lambda path: typed(path, "node", pa.array(range(N), pa.timestamp("ns"))),
+        "column 'node', holds values of type",
+    ),
+    "ids of decimals": (
+        "features",
+        lambda path: typed(path, "node", pa.array(range(N)).cast(pa.decimal128(25, 2))),
+        "column 'node', holds values of type Decimal",
+    ),
+    "weights of lists": ("edges", lambda path: weighted(path, [[1.0]]), "column 'weight', holds list<"),
+    "weights of text": ("edges", lambda path: weighted(path, ["1"]), "'weight', must be numbers; got '1'"),
+    "weights of instants": (
+        "edges",
+        lambda path: weighted(path, pa.array([1], pa.timestamp("ns"))),
+        "'weight', must be numbers",
+    ),
+    "a folder": ("edges", lambda path: folder(path), "is a directory; name a file in it"),
+    "a pipe": ("edges", lambda path: pipe(path), "is not an ordinary file"),
+    "below a file": ("edges", lambda path: path / "below.csv", "below.csv is not there"),
+    "a long name": ("edges", lambda path: path.with_name("a" * 300 + ".csv"), "name too long"),
+    "a name that is not text": ("edges", lambda path: path.with_name("\udcff.csv"), "not a name in UTF-8"),
     "words": ("features", lambda path: changed(path, "x3", to=["word"] * N), "column 'x3', holds"),
 }
+
+
+def bytes_of(path: Path, name: str, header: bytes) -> Path:
+    """A copy with another column, whose name is not UTF-8."""
+    other = path.with_name(f"latin-{name}.csv")
+    first, *rows = path.read_bytes().splitlines()
+    other.write_bytes(first + header + b"".join(row + b",1\n" for row in rows))
+    return other
+
+
+def typed(path: Path, column: str, values: object) -> Path:
+    """A copy as Parquet, with a column of another type."""
+    table = csv.read_csv(path, convert_options=AS_TEXT)
+    place = table.schema.names.index(column)
+    return write(path.with_name("typed.parquet"), table.set_column(place, column, pa.array(values)))
+
+
+def weighted(path: Path, values: object) -> Path:
+    table = csv.read_csv(path, convert_options=AS_TEXT).slice(0, 1)
+    return write(path.with_name("weighted.parquet"), table.append_column("weight", pa.array(values)))
+
+
+def folder(path: Path) -> Path:
+    path.with_name("folder.csv").mkdir()
+    return path.with_name("folder.csv")
+
+
+def pipe(path: Path) -> Path:
+    os.mkfifo(path.with_name("pipe.csv"))
+    return path.with_name("pipe.csv")
 
 
 def foreign(path: Path) -> Path:
@@ -74,7 +132,7 @@ def test_a_bad_table_is_one_line_and_exit_2(files, capsys, what):
     which, spoil, message = BAD_TABLES[what]
     assert run(fit_call(files, "--quiet", **{which: str(spoil(files[which]))})) == 2
     assert message in one_line(capsys)
-    assert not (files["out"] / "model").exists()
+    assert not files["out"].exists()
 
 
 @pytest.mark.parametrize(

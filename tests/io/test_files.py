@@ -131,7 +131,8 @@ def place(tmp_path):
         ("pipe", "is not an ordinary file"),
         ("a" * 300, "File name too long"),
         ("b/" + "a" * 300 + "/c", "File name too long"),
-        ("nul\0byte", "holds a NUL character"),
+        ("nul\0byte", "is not a name in UTF-8, or holds NUL"),
+        ("latin\udce9", "is not a name in UTF-8, or holds NUL"),
         ("round", "--out .*round"),
     ],
 )

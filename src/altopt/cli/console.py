@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterable
+from contextlib import suppress
 
 import typer
 
@@ -22,9 +23,10 @@ def printable(text: str) -> str:
 
 
 def say(line: str) -> None:
-    """One line on stderr, whatever line breaks the message holds; a closed stderr takes none."""
+    """One line on stderr, whatever line breaks the message holds; a closed or full one takes none."""
     if sys.stderr is not None:
-        print(printable(" ".join(line.split())), file=sys.stderr)
+        with suppress(OSError):
+            print(printable(" ".join(line.split())), file=sys.stderr, flush=True)
 
 
 def tolerate_encodings(streams: Iterable[object]) -> None:

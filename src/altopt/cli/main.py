@@ -107,7 +107,7 @@ def main() -> None:
     with stopping_signals() as caught:
         code = run(sys.argv[1:])
     # nothing is left to be written: the interpreter would complain about a stream that failed
-    with suppress(OSError, ValueError):
+    with suppress(OSError, ValueError, AttributeError):  # AttributeError: it was closed from the start
         sys.stdout.close()
     sys.exit(128 + caught[0] if caught and code == INTERRUPTED else code)
 

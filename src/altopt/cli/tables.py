@@ -9,6 +9,7 @@ from altopt.arrays import Array
 from altopt.errors import InputError
 from altopt.graph import Graph, tables
 from altopt.graph.ids import is_text
+from altopt.io.codec import encode_array
 
 Problem = tuple[Array, Array, Any, Array, Graph | None]
 
@@ -23,8 +24,23 @@ def read_problem(features: Path, labels: Path, edges: Path | None, directed: boo
         if text or not mixed([ids, label_ids, *(ends[name] for name in ("source", "target") if ends)]):
             break
         text = True
+    check_storable(ids, f"{features}, column 'node',")
+    check_storable(given, f"{labels}, column 'label',")
     y = spread(given, rows_of(ids, label_ids, f"{labels}, column 'node',", features), len(ids))
     return ids, np.array(names, dtype=object), X, y, read_graph(edges, ends, ids, features, directed)
+
+
+def check_storable(names: Array, what: str) -> None:
+    """Refuse before the fit ids and classes that a model folder cannot hold."""
+    try:
+        if names.dtype.kind in "Mm":  # instants and spans of time
+            raise InputError("they would come back as numbers")
+        encode_array(names, {}, "")
+    except (InputError, UnicodeEncodeError) as cause:
+        kind = type(names.tolist()[0]).__name__
+        raise InputError(
+            f"{what} holds values of type {kind} that a model cannot store. Write them as text."
+        ) from cause
 
 
 def read_ends(edges: Path | None, text_ids: bool) -> dict[str, Array]:
@@ -67,7 +83,7 @@ def rows_of(ids: Array, wanted: Array, what: str, features: Path) -> Array:
 
 def spread(given: Array, rows: Array, n_nodes: int) -> Array:
     """y: the given label on its row, unknown on all others."""
-    if given.dtype.kind in "iu":
+    if given.dtype.kind in "iu" and (given.dtype != np.uint64 or not len(given) or given.max() < 2**63):
         y: Array = np.full(n_nodes, -1, dtype=np.int64)
     elif given.dtype.kind == "f":
         y = np.full(n_nodes, np.nan)

@@ -1,7 +1,9 @@
 """Tables in Parquet or CSV: reading, writing, and matching rows by node id."""
 
 import os
+import stat
 from collections.abc import Callable, Iterable
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +14,11 @@ from scipy import sparse
 from altopt.arrays import Array
 from altopt.errors import InputError
 from altopt.graph.ids import as_array, as_ids, comes_from, describe_missing, lookup, unique_ids
-from altopt.io.files import replacing
+from altopt.io.files import is_utf8, replacing
 
 PathLike = str | os.PathLike[str]
 ID_COLUMNS = ("source", "target", "node")
+NUMBERS = (int, float, Decimal, type(None))
 
 
 def is_table(value: object) -> bool:
@@ -32,7 +35,7 @@ def columns(
     names = [str(name) for name in (table.schema.names if comes_from(table, "pyarrow") else table.columns)]
     wanted = choose(names, required, tuple(names) if optional is None else optional, "the table")
     place = {name: j for j, name in enumerate(names)}
-    return {name: _column(table, place[name]) for name in wanted}
+    return {name: _column(table, place[name], name) for name in wanted}
 
 
 def choose(
@@ -58,12 +61,24 @@ def read_columns(
     text: "007" stays "007". `text_ids=True` keeps them text in any case.
     """
     table = _read(path, lambda names: choose(names, required, optional, path), text_ids)
-    return {name: _from_arrow(table.column(name)) for name in table.schema.names}
+    return {name: _from_arrow(table.column(name), f"{path}, column {name!r},") for name in table.schema.names}
 
 
 def read_edges(path: PathLike, *, text_ids: bool = False) -> dict[str, Array]:
     """Columns source, target and, where there is one, weight."""
-    return read_columns(path, ("source", "target"), ("weight",), text_ids=text_ids)
+    ends = read_columns(path, ("source", "target"), ("weight",), text_ids=text_ids)
+    if "weight" in ends:
+        require_numbers(ends["weight"], f"{path}, column 'weight',")
+    return ends
+
+
+def require_numbers(column: Array, what: str) -> None:
+    """Refuse text and dates; what a column of numbers lacks is refused where its edge can be named."""
+    if column.dtype.kind in "biuf":
+        return
+    odd = [value for value in column.tolist() if not isinstance(value, NUMBERS)]
+    if odd or column.dtype.kind in "Mm":
+        raise InputError(f"{what} must be numbers; got {(odd or column.tolist())[0]!r}.")
 
 
 def read_labels(path: PathLike, *, text_ids: bool = False) -> tuple[Array, Array]:
@@ -83,7 +98,8 @@ def read_features(path: PathLike, *, text_ids: bool = False) -> tuple[Array, Any
         X = read_sparse(path).tocsr() if suffix == ".npz" else _map_array(path)
         return np.arange(X.shape[0]), X, [str(j) for j in range(X.shape[1])]
     table = _read(path, lambda names: choose(names, ("node",), tuple(_features(names)), path), text_ids)
-    ids = unique_ids(_from_arrow(table.column("node")), f"{path}, column 'node',")
+    what = f"{path}, column 'node',"
+    ids = unique_ids(_from_arrow(table.column("node"), what), what)
     names = _features(table.schema.names)
     if not len(ids):
         raise InputError(f"{path} has no rows; give one for each node.")
@@ -133,10 +149,15 @@ def match(ids: Any, wanted: Any, what: str) -> NDArray[np.int64]:
     return rows
 
 
-def _column(table: Any, j: int) -> Array:
+def _column(table: Any, j: int, name: str) -> Array:
+    what = f"the table, column {name!r},"
     if comes_from(table, "pandas"):
         return _from_pandas(table.iloc[:, j])
-    return _from_polars(table.to_series(j)) if comes_from(table, "polars") else _from_arrow(table.column(j))
+    return (
+        _from_polars(table.to_series(j), what)
+        if comes_from(table, "polars")
+        else _from_arrow(table.column(j), what)
+    )
 
 
 def _from_pandas(series: Any) -> Array:
@@ -148,15 +169,29 @@ def _from_pandas(series: Any) -> Array:
     return np.asarray(series.to_numpy())
 
 
-def _from_polars(series: Any) -> Array:
-    if str(series.dtype) == "Object":
+def _from_polars(series: Any, what: str) -> Array:
+    if str(series.dtype) in ("Object", "Int128", "UInt128"):  # pyarrow has no such integers
         return np.fromiter(series.to_list(), dtype=object)
-    return _from_arrow(series.to_arrow())
+    return _from_arrow(series.to_arrow(), what)
 
 
-def _from_arrow(column: Any) -> Array:
+def _from_arrow(column: Any, what: str) -> Array:
+    """A column's values; `what` names it in a refusal."""
     import pyarrow as pa
 
+    try:
+        if not pa.types.is_nested(column.type):
+            return _values(column)
+    except (pa.ArrowException, ValueError, OverflowError) as error:
+        raise InputError(f"{what} holds {column.type}, which cannot be read ({_line(error)}).") from error
+    raise InputError(f"{what} holds {column.type}; give each row one number or text.")
+
+
+def _values(column: Any) -> Array:
+    import pyarrow as pa
+
+    if isinstance(column.type, pa.BaseExtensionType):
+        return np.fromiter(column.to_pylist(), dtype=object)
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     text = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
@@ -183,11 +218,19 @@ def _to_arrow(values: Any) -> Any:
 
 
 def _refuse_absent(path: PathLike) -> None:
-    if not Path(path).exists():
-        raise InputError(f"{path} is not there; check the path.")
-    if Path(path).is_dir():
+    if not is_utf8(os.fspath(path)):
+        raise InputError(f"{os.fspath(path)!r} is not a name in UTF-8; rename the file.")
+    try:
+        state = os.stat(path)
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise InputError(f"{path} is not there; check the path.") from error
+    except (OSError, ValueError) as error:  # ValueError: a name with a NUL character
+        raise InputError(f"{os.fspath(path)!r} cannot be read: {_line(error)}.") from error
+    if stat.S_ISDIR(state.st_mode):
         raise InputError(f"{path} is a directory; name a file in it.")
-    if not Path(path).stat().st_size:
+    if not stat.S_ISREG(state.st_mode):
+        raise InputError(f"{path} is not an ordinary file; write the table to one and name that.")
+    if not state.st_size:
         raise InputError(f"{path} is empty; write it again.")
 
 
@@ -205,6 +248,8 @@ def _read(path: PathLike, wanted: Callable[[list[str]], list[str]], text_ids: bo
     _refuse_absent(path)
     try:
         return _read_parquet(path, wanted) if suffix == ".parquet" else _read_csv(path, wanted, text_ids)
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path} is not UTF-8 ({_line(error)}); save it in that encoding.") from error
     except (pa.ArrowException, OSError) as error:
         kind = "Parquet" if suffix == ".parquet" else "CSV"
         raise InputError(f"{path} cannot be read as {kind}: {_line(error)}.") from error

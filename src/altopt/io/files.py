@@ -134,8 +134,10 @@ def is_alive(process: int) -> bool:
 def check_output(path: str | os.PathLike[str], option: str, *, folder: bool = False) -> None:
     """Refuse before the work an output file, or folder, that could not be written after it; nothing is made."""
     shown = f"{option} {os.fspath(path)}"
-    if "\0" in os.fspath(path):
-        raise InputError(f"{option} {os.fspath(path)!r} holds a NUL character. Give another name.")
+    if "\0" in os.fspath(path) or not is_utf8(os.fspath(path)):
+        raise InputError(
+            f"{option} {os.fspath(path)!r} is not a name in UTF-8, or holds NUL. Give another one."
+        )
     target = Path(os.path.realpath(path))
     try:
         kind = stat_or_none(target)
@@ -158,6 +160,15 @@ def check_output(path: str | os.PathLike[str], option: str, *, folder: bool = Fa
         probe.unlink()
     except OSError as cause:
         raise disk_error(shown, cause) from cause
+
+
+def is_utf8(text: str) -> bool:
+    """Whether text has no bytes of another encoding, which Python keeps as lone surrogates."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def refuse_special(target: Path, shown: str) -> None:

@@ -44,8 +44,12 @@ def explain(
 
 def read_id(text: str, ids: "Array") -> Any:
     """A node's id in the type of the graph's own."""
-    if ids.dtype.kind not in "iu":
+    from altopt.graph.ids import is_text
+
+    if is_text(ids):
         return text
+    if ids.dtype.kind not in "iu":
+        return next((name for name in ids.tolist() if str(name) == text), text)
     try:
         return int(text)
     except ValueError:

@@ -148,9 +148,13 @@ def check_folder(out: Path) -> None:
 
 def read_classes(classes: str, y: "Array") -> list[Any]:
     """a,b,c as a list, in the type of the labels."""
+    import numpy as np
+
+    from altopt.cli.tables import check_storable
     from altopt.errors import InputError
 
     names = [name.strip() for name in classes.split(",") if name.strip()]
+    check_storable(np.array(names, dtype=object), "--classes")
     if y.dtype.kind not in "if":
         return names
     try:
