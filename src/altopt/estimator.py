@@ -314,7 +314,8 @@ class AltOpt(FittedAttributes, ClassifierMixin, BaseEstimator):  # type: ignore[
             `error_bound` certifies the distance to a solution from scratch. Default: 1e-9 up to 20,000 nodes, 1e-4 on
             larger graphs.
 
-        Wrong input is refused as a whole, and the model stays as it was. `temperature_`, `choice_` and `graph_help_`
+        Wrong input is refused as a whole, and the model stays as it was; so it does after Ctrl-C. Threads may update
+        and read one model at once: they take turns. `temperature_`, `choice_` and `graph_help_`
         stay those of the fit; `leave_one_out_` is out of date after an update, until the next fit.
         """
         new = self._read_new_features(features)

@@ -40,27 +40,28 @@ class FittedAttributes:
     @property
     def scores_(self) -> Array:
         """F before it becomes probabilities, from one final solve; (n_nodes, n_classes)."""
-        return read_only(self.fitted_.scores)
+        return self.fitted_.hand_out("scores")
 
     @property
     def label_distributions_(self) -> Array:
         """Class probabilities of every node, columns as `classes_`; made from `scores_` on each call."""
-        return self.fitted_.readout.soften(self.fitted_.scores)
+        return self.fitted_.readout.soften(self.scores_)
 
     @property
     def transduction_(self) -> Array:
         """A label for every node, in the labels' own type; a labelled node keeps its given label."""
-        return self.fitted_.classes[self.fitted_.labels]
+        with self.fitted_.writing:
+            return self.fitted_.classes[self.fitted_.labels]
 
     @property
     def confidence_(self) -> Array:
         """1 - entropy / log(n_classes) of each node's distribution."""
-        return read_only(self.fitted_.confidence)
+        return self.fitted_.hand_out("confidence")
 
     @property
     def reached_(self) -> Array:
         """False where the features are all zero or missing and no labelled node is connected."""
-        return read_only(self.fitted_.reached)
+        return self.fitted_.hand_out("reached")
 
     @property
     def labelled_(self) -> Array:
@@ -80,7 +81,7 @@ class FittedAttributes:
     @property
     def encoder_output_(self) -> Array:
         """P: what the features alone say; (n_nodes, n_classes)."""
-        return read_only(self.fitted_.encoder_output)
+        return self.fitted_.hand_out("encoder_output")
 
     @property
     def encoder_(self) -> Learner:
@@ -120,9 +121,10 @@ class FittedAttributes:
     @property
     def leave_one_out_(self) -> LeaveOneOut:
         """Leave-one-out results of the last fit. Raises AttributeError where there are none, or none any more."""
-        if isinstance(self.fitted_.leave_one_out, str):
-            raise AttributeError(f"leave_one_out_ {self.fitted_.leave_one_out}")
-        return self.fitted_.leave_one_out
+        held_out = self.fitted_.leave_one_out
+        if isinstance(held_out, str):
+            raise AttributeError(f"leave_one_out_ {held_out}")
+        return held_out
 
     @property
     def temperature_(self) -> float | None:

@@ -53,7 +53,10 @@ class UpdateMethod(Protocol):
         """Keep the change; the model's arrays are written already."""
 
     def undo(self) -> None:
-        """Everything as it was."""
+        """Everything as it was; may be called again where it was interrupted."""
+
+    def tidy(self) -> None:
+        """After an update that was stored: give back what many of them would pile up."""
 
 
 class Draft:
@@ -66,6 +69,10 @@ class Draft:
         self.renewed: tuple[Array, Any, Array] | None = None  # nodes, their Z and their P
         self.reached: Array | None = None
         self.featureless = model.featureless
+        # of the model, for undo: its fields, and rows that were written over
+        self.before: dict[str, Any] | None = None
+        self.rows_before: list[tuple[Array, Array, Array]] = []
+        self.Z_before: Any = None
 
     @property
     def n_nodes(self) -> int:
@@ -130,21 +137,40 @@ class Draft:
     def write(self, solved: Solved, method: UpdateMethod) -> None:
         """Everything into the model; nothing here can be refused any more."""
         model, request, nodes = self.model, self.request, solved.nodes
+        self.before = dict(vars(model))
         model.scores = solved.scores
         if request.new_ids:
             model.grow(len(request.new_ids), self.P)
             if model.neighbours is not None:
                 model.neighbours = model.neighbours.with_rows(request.X)
-        model.replace_rows(nodes, scores=solved.F, confidence=self.confidence, labels=self.labels)
+        self.replace(nodes, scores=solved.F, confidence=self.confidence, labels=self.labels)
         if request.labels:
             places = np.array(list(request.labels), dtype=np.int64)
-            model.replace_rows(places, codes=method.codes[places])
+            self.replace(places, codes=method.codes[places])
         if self.renewed is not None:
             near, Z, P = self.renewed
-            model.replace_rows(near, encoder_output=P)
+            self.replace(near, encoder_output=P)
+            self.Z_before = self.inputs.Z[near]
             self.inputs = self.inputs.with_rows(Z, near)
         model.inputs, model.featureless = self.inputs, self.featureless
         if self.reached is not None:
             model.reached = self.reached
         if len(nodes) and not isinstance(model.leave_one_out, str):
             model.leave_one_out = OUT_OF_DATE
+
+    def replace(self, nodes: Array, **rows: Array) -> None:
+        """Rows of the model's arrays, what was there noted first."""
+        for name in rows:
+            array = self.model.writable(name)
+            self.rows_before.append((array, nodes, array[nodes]))
+        self.model.replace_rows(nodes, **rows)
+
+    def undo(self) -> None:
+        """The model as it was, wherever `write` was interrupted; may be called again where this was."""
+        if self.before is None:
+            return
+        for array, nodes, rows in reversed(self.rows_before):
+            array[nodes] = rows
+        if self.Z_before is not None and self.renewed is not None:
+            self.before["inputs"] = self.before["inputs"].with_rows(self.Z_before, self.renewed[0])
+        vars(self.model).update(self.before)

@@ -1,6 +1,6 @@
 """FittedModel: the one owner of what a fit leaves behind."""
 
-import threading
+import copy
 from dataclasses import dataclass, field, fields
 from typing import Annotated, Any, Protocol
 
@@ -9,6 +9,7 @@ from scipy.sparse.csgraph import connected_components
 
 from altopt.arrays import Array, certainty, one_hot
 from altopt.encoders import Learner
+from altopt.fitted.lock import ModelLock
 from altopt.fitted.system import LinearSystem
 from altopt.graph import Graph
 from altopt.graph.ids import unknown_node
@@ -42,7 +43,9 @@ class FittedModel:
     """What a fit leaves behind, and what later updates change: graph, F, P, labels, encoder, how F is read.
 
     `AltOpt` keeps it as `fitted_`; its underscored attributes are read-only views of the fields here. It is stored
-    field by field. Updates change it in place, holding `lock`.
+    field by field. Updates change it in place, holding `lock`, which every reader takes too: it finds the model as it
+    was before or as it is after, never between. An array once handed out does not change: the next update writes to a
+    copy.
 
     Attributes
     ----------
@@ -94,14 +97,22 @@ class FittedModel:
     leave_one_out: LeaveOneOut | str
     trace: list[dict[str, Any]]
     outcome: str
-    lock: Any = field(default_factory=threading.RLock, init=False, repr=False, compare=False)
+    lock: ModelLock = field(default_factory=ModelLock, init=False, repr=False, compare=False)
+    # held for the moment in which an update writes: who reads one field need not wait for the whole of it
+    writing: ModelLock = field(default_factory=ModelLock, init=False, repr=False, compare=False)
+    _handed_out: set[str] = field(default_factory=set, init=False, repr=False, compare=False)
     _system: LinearSystem | None = field(default=None, init=False, repr=False, compare=False)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "lock"}
+        """What a copy needs, held still: with arrays of its own, and its changed edges in the graph."""
+        with self.lock:
+            state = {entry.name: getattr(self, entry.name) for entry in fields(self) if entry.init}
+            state |= {name: state[name].copy() for name in per_node_fields()}
+            return state | {"last_graph": self.graph, "inputs": copy.deepcopy(self.inputs)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state, lock=threading.RLock())
+        locks = {"lock": ModelLock(), "writing": ModelLock()}
+        self.__dict__.update(state, **locks, _handed_out=set(), _system=None)
 
     # nodes
 
@@ -112,17 +123,20 @@ class FittedModel:
     @property
     def labelled(self) -> Array:
         """True for nodes with a given label."""
-        return np.asarray(self.codes != UNKNOWN)
+        with self.writing:
+            return np.asarray(self.codes != UNKNOWN)
 
     @property
     def Y(self) -> Array:
         """One-hot rows of the given labels, one for each labelled node."""
-        return one_hot(self.codes[self.labelled], len(self.classes), self.scores.dtype)
+        with self.writing:
+            return one_hot(self.codes[self.labelled], len(self.classes), self.scores.dtype)
 
     @property
     def graph(self) -> Graph:
         """The graph with everything that updates changed in it; put together anew on each call after an update."""
-        return self.last_graph if self._system is None else self._system.graph(self.last_graph)
+        with self.lock:
+            return self.last_graph if self._system is None else self._system.graph(self.last_graph)
 
     @property
     def positional(self) -> bool:
@@ -131,12 +145,13 @@ class FittedModel:
 
     def position(self, node: Any) -> int:
         """The row of a node."""
-        if self._system is None:
-            return self.last_graph.position(node)
-        row = self._system.position(node)
-        if row is None:
-            raise unknown_node(node, self.n_nodes)
-        return row
+        with self.lock:
+            if self._system is None:
+                return self.last_graph.position(node)
+            row = self._system.position(node)
+            if row is None:
+                raise unknown_node(node, self.n_nodes)
+            return row
 
     # the linear system behind F
 
@@ -184,7 +199,7 @@ class FittedModel:
     def grow(self, n_new: int, encoder_output: Array) -> None:
         """Room for new nodes at the end of every per-node array shorter than F; P is given, the rest is zero."""
         self.encoder_output = encoder_output
-        for name in (entry.name for entry in fields(self) if entry.type is PerNode):
+        for name in per_node_fields():
             array = getattr(self, name)
             missing = len(self.scores) - len(array)
             if missing:
@@ -195,15 +210,33 @@ class FittedModel:
     def replace_rows(self, nodes: Array, **rows: Array) -> None:
         """Set rows of per-node arrays, named by their field."""
         for name, values in rows.items():
-            array = getattr(self, name)
-            if not array.flags.writeable:  # loaded from disk
-                array = array.copy()
-                setattr(self, name, array)
-            array[nodes] = values
+            self.writable(name)[nodes] = values
+
+    def writable(self, name: str) -> Array:
+        """A per-node array that can be written to; a copy where it was handed out, or is one on disk."""
+        array: Array = getattr(self, name)
+        if name in self._handed_out or not array.flags.writeable:
+            array = array.copy()
+            setattr(self, name, array)
+            self._handed_out.discard(name)
+        return array
+
+    def hand_out(self, name: str) -> Array:
+        """A field that no update will write to from now on, as a view that cannot be written to."""
+        with self.writing:
+            self._handed_out.add(name)
+            view: Array = getattr(self, name).view()
+        view.flags.writeable = False
+        return view
 
     def replace_graph(self, graph: Graph) -> None:
         """Another graph; the system made from the last one is dropped."""
         self.last_graph, self._system = graph, None
+
+
+def per_node_fields() -> list[str]:
+    """Names of the arrays with one row or entry for each node."""
+    return [entry.name for entry in fields(FittedModel) if entry.type is PerNode]
 
 
 def reached_nodes(n_nodes: int, featureless: Array, components: Array, codes: Array) -> Array:

@@ -79,7 +79,7 @@ class PushUpdate:
     def change_graph(self, refresh: bool) -> None:
         system, request = self.system, self.request
         if request.new_ids:
-            self.undo_stack.append(system.grow(request.new_ids))
+            system.grow(request.new_ids, self.undo_stack)
         self.rows = self.changed_rows()
         self.touched_carried = self.store
         for c in self.rows:
@@ -90,7 +90,7 @@ class PushUpdate:
             self.near = self.nodes_around()
         self.normalized_before = system.normalized_rows(self.near)
         for c, (columns, weights) in self.rows.items():
-            self.undo_stack.append(system.replace(c, columns, weights))
+            system.replace(c, columns, weights, self.undo_stack)
 
     def changed_rows(self) -> dict[int, Row]:
         """New rows of A for the ends of edges that really change."""
@@ -214,7 +214,7 @@ class PushUpdate:
         before = int(system.codes[node])
         if before == code:
             return
-        self.undo_stack.append(system.label(node, code))
+        system.label(node, code, self.undo_stack)
         pull = -(float(code != UNKNOWN) - float(before != UNKNOWN)) * F[node].astype(np.float64)
         if code != UNKNOWN:
             pull[code] += 1.0
@@ -223,12 +223,16 @@ class PushUpdate:
         self.residual.add(np.array([node]), (system.lambda2 * pull)[None, :])
 
     def commit(self, draft: Draft) -> None:
-        system = self.system
+        system, n_logged = self.system, len(self.system.log)
+        self.undo_stack.append(lambda: system.log.__delitem__(slice(n_logged, None)))
         system.log += system.arcs(self.request.arcs)
         system.carried.absorb(self.residual)
         system.largest, system.rounding = self.largest, self.rounding
-        if system.is_long():
-            self.model.last_graph = system.lay_out_again(self.model.last_graph)
+
+    def tidy(self) -> None:
+        if self.system.is_long():
+            self.model.last_graph = self.model.graph  # the log leads to the same graph from here too
+            self.system.lay_out_again()
 
 
 def no_such_edge(source: Any, target: Any) -> InputError:

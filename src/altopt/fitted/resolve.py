@@ -99,6 +99,9 @@ class ResolveUpdate:
     def undo(self) -> None:
         """Nothing was changed."""
 
+    def tidy(self) -> None:
+        """Nothing is kept between updates."""
+
 
 def with_changes(graph: Graph, request: Request) -> Graph:
     """The graph with edges set, removed and added, and new nodes at its end."""

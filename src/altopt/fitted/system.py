@@ -114,6 +114,7 @@ class LinearSystem:
     def left_by_fit(self, F: Array, P: Array) -> float:
         """max_k ||rhs - H F||_k / sqrt(d_k) as the fit left it, measured once, a few columns at a time."""
         if self.left is None:
+            self.carried, self.largest = push(self.n_classes), 0.0
             A, square = self.matrix(), np.zeros(len(F))
             known = np.flatnonzero(self.codes != UNKNOWN)
             width = max(1, BLOCK_SIZE // max(len(F), 1))
@@ -125,14 +126,14 @@ class LinearSystem:
                 r[known] += self.lambda2 * (self.codes[known][:, None] == columns)
                 square += np.einsum("ij,ij->i", r, r)
             scale = np.where(self.scale > 0, self.scale, 1.0)
-            self.left = float(np.max(np.sqrt(square) * scale))
             self.degree_when_measured, self.growth_of_left = {}, 1.0
             self.rounding = self.rounding_of(float(np.max(np.abs(F), initial=1.0)))
+            self.left = float(np.max(np.sqrt(square) * scale))
         return self.left
 
     def forget_residual(self) -> None:
         """It is measured again when the next update comes."""
-        self.carried, self.left, self.largest = push(self.n_classes), None, 0.0
+        self.left = None
 
     def rounding_of(self, size: float) -> float:
         """What float64 may lose of a residual while rows of this size pass through it."""
@@ -169,12 +170,18 @@ class LinearSystem:
         rows = {source: dict(zip(*self.row(source))) for source, _ in pairs}
         return [(source, target, float(rows[source].get(target, 0.0))) for source, target in pairs]
 
-    # changes: each returns what undoes it
+    # changes: what undoes each is noted before it is made, so that an interrupt between the two costs nothing
 
-    def replace(self, node: int, columns: Array, weights: Array) -> Undo:
+    def replace(self, node: int, columns: Array, weights: Array, undo_stack: list[Undo]) -> None:
         """Row `node` becomes these columns (sorted) and weights."""
         before = (self.begin[node], self.end[node], self.degrees[node], self.scale[node])
         growth, n_extra = self.growth_of_left, self.n_extra
+
+        def undo() -> None:
+            self.begin[node], self.end[node], self.degrees[node], self.scale[node] = before
+            self.growth_of_left, self.n_extra = growth, n_extra
+
+        undo_stack.append(undo)
         measured = self.degree_when_measured.setdefault(node, float(self.degrees[node]))
         end = self.n_extra + len(columns)
         if end > len(self.extra):
@@ -190,29 +197,32 @@ class LinearSystem:
         fell = max(measured, 1e-300) / (self.degrees[node] or 1.0)
         self.growth_of_left = max(growth, float(np.sqrt(fell)))
 
-        def undo() -> None:
-            self.begin[node], self.end[node], self.degrees[node], self.scale[node] = before
-            self.growth_of_left, self.n_extra = growth, n_extra
-
-        return undo
-
-    def label(self, node: int, code: int) -> Undo:
+    def label(self, node: int, code: int, undo_stack: list[Undo]) -> None:
         """Node `node` gets the class `code`, or none."""
         before = self.codes[node], self.diagonal[node]
-        self.codes[node] = code
-        self.diagonal[node] = self.coupling + self.lambda1 + self.lambda2 * (code != UNKNOWN)
 
         def undo() -> None:
             self.codes[node], self.diagonal[node] = before
 
-        return undo
+        undo_stack.append(undo)
+        self.codes[node] = code
+        self.diagonal[node] = self.coupling + self.lambda1 + self.lambda2 * (code != UNKNOWN)
 
-    def grow(self, names: list[Any]) -> Undo:
+    def grow(self, names: list[Any], undo_stack: list[Undo]) -> None:
         """New nodes at the end, without edges or labels. Arrays with one number a node are copied."""
         before = {
             key: getattr(self, key) for key in ("begin", "end", "degrees", "scale", "codes", "diagonal")
         }
         before |= {"names": self.names}
+
+        def undo() -> None:
+            for key, value in before.items():
+                setattr(self, key, value)
+            if self.ids is not None:
+                for name in names:
+                    self.ids.pop(name, None)
+
+        undo_stack.append(undo)
         n, k = self.n_nodes, len(names)
         at = np.full(k, len(self.base), dtype=np.int64)
         self.begin, self.end = np.concatenate([self.begin, at]), np.concatenate([self.end, at])
@@ -223,18 +233,8 @@ class LinearSystem:
         if self.ids is not None and self.names is not None:
             self.names = joined(self.names, names)
             self.ids |= {name: n + j for j, name in enumerate(names)}
-        loops = [self.replace(n + j, np.array([n + j]), np.ones(1)) for j in range(k * self.self_loops)]
-
-        def undo() -> None:
-            for step in reversed(loops):
-                step()
-            for key, value in before.items():
-                setattr(self, key, value)
-            if self.ids is not None:
-                for name in names:
-                    del self.ids[name]
-
-        return undo
+        for j in range(k * self.self_loops):
+            self.replace(n + j, np.array([n + j]), np.ones(1), undo_stack)
 
     # the graph put together again
 
@@ -243,15 +243,20 @@ class LinearSystem:
         limit = MAX_LOG + len(self.base) // 64
         return len(self.log) > limit or self.n_extra > limit + len(self.base) // 2
 
-    def lay_out_again(self, made_from: Graph) -> Graph:
-        """The Graph as it is now, and rows that follow each other in its order."""
-        graph, A = self.graph(made_from), self.matrix()
-        self.begin, self.end = A.indptr[:-1].astype(np.int64), A.indptr[1:].astype(np.int64)
-        self.base, ones = A.indices, bool(np.all(A.data == 1))
-        self.base_weights = None if ones else A.data
-        self.extra, self.extra_weights, self.n_extra = np.empty(64, dtype=np.int32), np.empty(64), 0
-        self.log, self.n_nodes_of_graph = [], graph.n_nodes
-        return graph
+    def lay_out_again(self) -> None:
+        """Rows that follow each other, no log: for the Graph as it is now. All at once, or not at all."""
+        A = self.matrix()
+        self.__dict__.update(
+            begin=A.indptr[:-1].astype(np.int64),
+            end=A.indptr[1:].astype(np.int64),
+            base=A.indices,
+            base_weights=None if np.all(A.data == 1) else A.data,
+            extra=np.empty(64, dtype=np.int32),
+            extra_weights=np.empty(64),
+            n_extra=0,
+            log=[],
+            n_nodes_of_graph=self.n_nodes,
+        )
 
     def matrix(self) -> Any:
         """A as a CSR matrix, self-loops included."""

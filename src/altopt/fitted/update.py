@@ -6,6 +6,7 @@ residual that the change causes is pushed until it is small again (`push.py`), o
 nodes (`resolve.py`).
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -52,6 +53,7 @@ def update(
 def take_in(model: FittedModel, request: Request, method: UpdateMethod, refresh: bool, store: bool) -> Change:
     """The update by one of the methods; whatever interrupts it, the model stays as it was."""
     draft = Draft(model, request)
+    model.lock.changing = True
     try:
         method.change_graph(refresh)
         if request.new_ids:
@@ -67,14 +69,30 @@ def take_in(model: FittedModel, request: Request, method: UpdateMethod, refresh:
             )
         change = draft.compare(solved, method, store)
         if store:
-            draft.write(solved, method)
-            method.commit(draft)
-            return change
+            with model.writing:
+                draft.write(solved, method)
+                method.commit(draft)
+        else:
+            certainly(method.undo)
     except BaseException:
-        method.undo()
+        certainly(draft.undo, method.undo)
         raise
-    method.undo()
+    finally:
+        model.lock.changing = False
+    if store:
+        method.tidy()
     return change
+
+
+def certainly(*steps: Callable[[], None]) -> None:
+    """Make these steps whatever interrupts them: each may be made again from its beginning."""
+    for step in steps:
+        while True:
+            try:
+                step()
+                break
+            except KeyboardInterrupt:
+                continue
 
 
 def require(offered: bool, inputs: Prepared, method: str, wanted: str) -> None:

@@ -8,6 +8,7 @@
 #include "dropout.hpp"
 #include "level.hpp"
 #include "mix.hpp"
+#include "signals.hpp"
 
 namespace nb = nanobind;
 
@@ -41,8 +42,7 @@ void forward(Flat x, FlatOut out, double rate, std::uint64_t seed, std::uint64_t
     const auto n = x.shape(0);
     refuse_overlap(x.data(), out.data(), n);
     const Dropout how = dropout_of(rate, seed, counter, relu);
-    nb::gil_scoped_release release;
-    AT_LEVEL(dropout(x.data(), out.data(), std::int64_t(n), how, n_threads));
+    without_gil([&](const Interrupt &interrupt) { AT_LEVEL(dropout(x.data(), out.data(), std::int64_t(n), how, n_threads, interrupt)); });
 }
 
 void backward(Flat out, Flat gradient, FlatOut into, double rate, int n_threads) {
@@ -53,8 +53,7 @@ void backward(Flat out, Flat gradient, FlatOut into, double rate, int n_threads)
     refuse_overlap(gradient.data(), into.data(), n);
     refuse_overlap(out.data(), into.data(), n);
     const float scale = scale_of(rate);
-    nb::gil_scoped_release release;
-    AT_LEVEL(dropout_backward(out.data(), gradient.data(), into.data(), std::int64_t(n), scale, n_threads));
+    without_gil([&](const Interrupt &interrupt) { AT_LEVEL(dropout_backward(out.data(), gradient.data(), into.data(), std::int64_t(n), scale, n_threads, interrupt)); });
 }
 
 } // namespace

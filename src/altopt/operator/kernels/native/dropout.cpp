@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "chunks.hpp"
 #include "mix.hpp"
 
 namespace {
@@ -35,26 +36,26 @@ void backward_chunk(const float *out, const float *gradient, float *into, std::i
     }
 }
 
-template <class Work> void in_chunks(std::int64_t n, int n_threads, Work work) {
-    const std::int64_t n_chunks = (n + CHUNK - 1) / CHUNK;
-#pragma omp parallel for schedule(static) num_threads(n_threads) if (n_threads > 1 && n_chunks > 1)
-    for (std::int64_t chunk = 0; chunk < n_chunks; ++chunk)
+template <class Work> void in_chunks(std::int64_t n, int n_threads, const Interrupt &interrupt, Work work) {
+    Chunks((n + CHUNK - 1) / CHUNK, n_threads, interrupt).each([&](std::int64_t chunk, const auto &) {
         work(chunk, chunk * CHUNK, std::min(CHUNK, n - chunk * CHUNK));
+    });
 }
 
 } // namespace
 
 namespace LEVEL {
 
-void dropout(const float *x, float *out, std::int64_t n, const Dropout &how, int n_threads) {
-    in_chunks(n, n_threads, [=](std::int64_t chunk, std::int64_t start, std::int64_t size) {
+void dropout(const float *x, float *out, std::int64_t n, const Dropout &how, int n_threads,
+             const Interrupt &interrupt) {
+    in_chunks(n, n_threads, interrupt, [=](std::int64_t chunk, std::int64_t start, std::int64_t size) {
         (how.relu ? forward_chunk<true> : forward_chunk<false>)(x + start, out + start, size, how, chunk);
     });
 }
 
 void dropout_backward(const float *out, const float *gradient, float *into, std::int64_t n, float scale,
-                      int n_threads) {
-    in_chunks(n, n_threads, [=](std::int64_t, std::int64_t start, std::int64_t size) {
+                      int n_threads, const Interrupt &interrupt) {
+    in_chunks(n, n_threads, interrupt, [=](std::int64_t, std::int64_t start, std::int64_t size) {
         backward_chunk(out + start, gradient + start, into + start, size, scale);
     });
 }

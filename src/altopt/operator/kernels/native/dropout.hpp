@@ -2,6 +2,8 @@
 #pragma once
 #include <cstdint>
 
+#include "interrupt.hpp"
+
 // Element i is kept where random(key, i) >= threshold, and what is kept is multiplied by scale.
 struct Dropout {
     std::uint64_t key;
@@ -12,9 +14,10 @@ struct Dropout {
 
 #define DECLARE_DROPOUT(level)                                                                                   \
     namespace level {                                                                                            \
-    void dropout(const float *x, float *out, std::int64_t n, const Dropout &how, int n_threads);                 \
+    void dropout(const float *x, float *out, std::int64_t n, const Dropout &how, int n_threads,                  \
+                 const Interrupt &);                                                                             \
     void dropout_backward(const float *out, const float *gradient, float *into, std::int64_t n, float scale,     \
-                          int n_threads);                                                                        \
+                          int n_threads, const Interrupt &);                                                     \
     }
 
 DECLARE_DROPOUT(plain)

@@ -14,6 +14,7 @@
 #include "regression.hpp"
 #include "rows.hpp"
 #include "select.hpp"
+#include "signals.hpp"
 #include "step.hpp"
 
 namespace nb = nanobind;
@@ -73,7 +74,7 @@ double step_on(Vector<std::int64_t> indptr, Vector<std::int32_t> indices, std::o
     if (n == 0 || width == 0)
         return 0;
     using C = computed<T>;
-    const Csr<T> A{std::int64_t(n), std::int64_t(X.shape(0)), indptr.data(), indices.data(), data_or_null<C>(weights)};
+    const Csr<T> A{std::int64_t(n), std::int64_t(X.shape(0)), std::int64_t(indices.shape(0)), indptr.data(), indices.data(), data_or_null<C>(weights)};
     const Step<T> s{data<T>(X),
                     data<T>(out),
                     std::int64_t(width),
@@ -84,8 +85,7 @@ double step_on(Vector<std::int64_t> indptr, Vector<std::int32_t> indices, std::o
                     C(keep),
                     C(beta),
                     data_or_null<C>(norm)};
-    nb::gil_scoped_release release;
-    return AT_LEVEL(step(A, s, n_threads));
+    return without_gil([&](const Interrupt &interrupt) { return AT_LEVEL(step(A, s, n_threads, interrupt)); });
 }
 
 template <class T, class U>
@@ -97,8 +97,7 @@ void to_layout_on(Block<U> in, size_t first, size_t width, Out<T> out, std::opti
     const ToLayout<T, U> e{std::int64_t(n), std::int64_t(width), std::int64_t(out.shape(1)), std::int64_t(in.shape(1)),
                         in.data() + first, data<T>(out),
                         data_or_null<std::int32_t>(order), scale.data()};
-    nb::gil_scoped_release release;
-    AT_LEVEL(to_layout(e, n_threads));
+    without_gil([&](const Interrupt &interrupt) { return AT_LEVEL(to_layout(e, n_threads, interrupt)); });
 }
 
 template <class T, class U>
@@ -110,8 +109,7 @@ void from_layout_on(Block<T> in, Out<U> out, size_t first, size_t width, std::op
     const FromLayout<T, U> l{std::int64_t(n), std::int64_t(width), std::int64_t(in.shape(1)), std::int64_t(out.shape(1)),
                         data<T>(in), out.data() + first,
                         data_or_null<std::int32_t>(order), scale.data()};
-    nb::gil_scoped_release release;
-    AT_LEVEL(from_layout(l, n_threads));
+    without_gil([&](const Interrupt &interrupt) { return AT_LEVEL(from_layout(l, n_threads, interrupt)); });
 }
 
 template <class T>
@@ -122,16 +120,14 @@ void softmax_rows_on(Block<T> F, std::optional<Out<T>> S, OutVector<double> w, O
             "softmax_rows: the shapes do not fit together");
     const SoftmaxRows<T> s{std::int64_t(n), std::int64_t(width), F.data(), S ? S->data() : nullptr, w.data(), label.data(),
                       temperature, shares};
-    nb::gil_scoped_release release;
-    AT_LEVEL(softmax_rows(s, n_threads));
+    without_gil([&](const Interrupt &interrupt) { return AT_LEVEL(softmax_rows(s, n_threads, interrupt)); });
 }
 
 template <class T> double cross_entropy_on(Out<T> x, Block<T> targets, int n_threads) {
     require(has(targets, x.shape(0), x.shape(1)) && x.shape(1) > 0, "cross_entropy: the shapes do not fit together");
     double value = 0;
     const CrossEntropy<T> c{std::int64_t(x.shape(0)), std::int64_t(x.shape(1)), x.data(), targets.data(), &value};
-    nb::gil_scoped_release release;
-    AT_LEVEL(cross_entropy(c, n_threads));
+    without_gil([&](const Interrupt &interrupt) { return AT_LEVEL(cross_entropy(c, n_threads, interrupt)); });
     return value;
 }
 
@@ -143,8 +139,7 @@ double softmax_regression_on(Block<float> X, Block<float> W, Vector<float> b, Bl
             "softmax_regression: the shapes do not fit together");
     const Regression r{std::int64_t(n), std::int64_t(d), std::int64_t(width), X.data(),      W.data(),
                        b.data(),        targets.data(),  gradient_W.data(),   gradient_b.data()};
-    nb::gil_scoped_release release;
-    return AT_LEVEL(softmax_regression(r, n_threads));
+    return without_gil([&](const Interrupt &interrupt) { return AT_LEVEL(softmax_regression(r, n_threads, interrupt)); });
 }
 
 template <class T>
@@ -156,24 +151,21 @@ double advance_on(Out<T> F, Out<T> R, Block<T> D, Block<T> HD, Vector<T> alpha, 
             "advance: the shapes do not fit together");
     const Advance<T> a{std::int64_t(n), std::int64_t(width), F.data(), R.data(), D.data(), HD.data(), alpha.data(),
                        s.data(), d.data(), rz.data()};
-    nb::gil_scoped_release release;
-    return AT_LEVEL(advance(a, n_threads));
+    return without_gil([&](const Interrupt &interrupt) { return AT_LEVEL(advance(a, n_threads, interrupt)); });
 }
 
 template <class T> void search_direction_on(Out<T> D, Block<T> R, Vector<T> s, Vector<T> beta, int n_threads) {
     const size_t n = D.shape(0), width = D.shape(1);
     require(has(R, n, width) && s.shape(0) == n && beta.shape(0) == width, "search_direction: the shapes do not fit together");
     const SearchDirection<T> t{std::int64_t(n), std::int64_t(width), D.data(), R.data(), s.data(), beta.data()};
-    nb::gil_scoped_release release;
-    AT_LEVEL(search_direction(t, n_threads));
+    without_gil([&](const Interrupt &interrupt) { return AT_LEVEL(search_direction(t, n_threads, interrupt)); });
 }
 
 template <class T> void dots_on(Block<T> A, Block<T> B, Vector<computed<T>> weights, OutVector<double> out, int n_threads) {
     const size_t n = A.shape(0), width = A.shape(1);
     require(has(B, n, width) && weights.shape(0) == n && out.shape(0) == width, "dots: the shapes do not fit together");
     const Dots<T> d{std::int64_t(n), std::int64_t(width), data<T>(A), data<T>(B), weights.data(), out.data()};
-    nb::gil_scoped_release release;
-    AT_LEVEL(dots(d, n_threads));
+    without_gil([&](const Interrupt &interrupt) { return AT_LEVEL(dots(d, n_threads, interrupt)); });
 }
 
 std::int64_t most_certain_on(Vector<double> w, Vector<std::int32_t> label, Vector<bool> candidate,
@@ -183,8 +175,9 @@ std::int64_t most_certain_on(Vector<double> w, Vector<std::int32_t> label, Vecto
     for (size_t i = 0; i < n; ++i)
         require(label.data()[i] >= 0 && label.data()[i] < n_classes, "most_certain: a label is not a class");
     nb::gil_scoped_release release;
-    const auto chosen =
-        most_certain_per_class(w.data(), label.data(), candidate.data(), std::int64_t(n), n_classes, n_most);
+    Signals signals;
+    const auto chosen = most_certain_per_class(w.data(), label.data(), candidate.data(), std::int64_t(n), n_classes,
+                                               n_most, [&] { signals.heed(); });
     require(chosen.size() <= out.shape(0), "most_certain: out is too short");
     std::copy(chosen.begin(), chosen.end(), out.data());
     return std::int64_t(chosen.size());
@@ -196,9 +189,10 @@ void order_on(Vector<std::int64_t> indptr, Vector<std::int32_t> indices, int n_l
     require(indptr.shape(0) == n + 1 && size_t(indptr.data()[n]) == indices.shape(0),
             "order: the shapes do not fit together");
     nb::gil_scoped_release release;
+    Signals signals;
     Clusters clusters(indptr.data(), indices.data(), std::int64_t(n));
     for (int k = 0; k < n_levels; ++k)
-        clusters.join(n_sweeps);
+        clusters.join(n_sweeps, [&] { signals.heed(); });
     std::copy(clusters.order().begin(), clusters.order().end(), out.data());
 }
 
@@ -212,8 +206,10 @@ void renumber_on(Vector<std::int64_t> indptr, Vector<std::int32_t> indices, std:
                 (!out_weights || out_weights->shape(0) == nnz),
             "renumber: the shapes do not fit together");
     nb::gil_scoped_release release;
+    Signals signals;
     renumber(indptr.data(), indices.data(), data_or_null<double>(weights), order.data(), place.data(), std::int64_t(n),
-             out_indptr.data(), out_indices.data(), out_weights ? out_weights->data() : nullptr);
+             out_indptr.data(), out_indices.data(), out_weights ? out_weights->data() : nullptr,
+             [&] { signals.heed(); });
 }
 
 template <class T> void define_step(nb::module_ &m) {

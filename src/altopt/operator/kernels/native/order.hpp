@@ -3,7 +3,20 @@
 #include <algorithm>
 #include <cstdint>
 #include <numeric>
+#include <stdexcept>
 #include <vector>
+
+// that rows lie one after another within the entries, and columns are rows
+inline void require_square_csr(const std::int64_t *indptr, const std::int32_t *indices, std::int64_t n) {
+    bool fine = indptr[0] == 0;
+    for (std::int64_t i = 0; i < n; ++i)
+        fine &= indptr[i] <= indptr[i + 1];
+    std::uint32_t last = 0;
+    for (std::int64_t e = 0; fine && e < indptr[n]; ++e)
+        last = std::max(last, std::uint32_t(indices[e]));
+    if (!fine || (indptr[n] > 0 && std::int64_t(last) >= n))
+        throw std::invalid_argument("order: the matrix has rows outside its entries, or columns outside its rows");
+}
 
 // How often each of a few numbers came up, in a table small enough for the innermost cache.
 class Tally {
@@ -39,18 +52,24 @@ class Clusters {
   public:
     Clusters(const std::int64_t *indptr, const std::int32_t *indices, std::int64_t n)
         : indptr(indptr), indices(indices), n(n), cluster(n), members(n), first(n + 1) {
+        require_square_csr(indptr, indices, n);
         std::iota(cluster.begin(), cluster.end(), 0);
         std::iota(members.begin(), members.end(), 0);
         std::iota(first.begin(), first.end(), std::int64_t(0));
     }
 
-    // clusters of the present groups, which become the groups
-    void join(int n_sweeps) {
+    // clusters of the present groups, which become the groups; `pause` is called now and then, and may throw
+    template <class Pause> void join(int n_sweeps, Pause &&pause) {
         const std::int64_t n_groups = std::int64_t(first.size()) - 1;
         const double all = std::max(double(indptr[n]), 1.0);
         std::vector<double> volume(n_groups, 0.0);
         std::vector<std::int64_t> inside(n_groups, 0); // entries between nodes of a group
+        const auto breathe = [&](std::int64_t g) {
+            if (g % 1024 == 1023)
+                pause();
+        };
         for (std::int64_t g = 0; g < n_groups; ++g) {
+            breathe(g);
             volume[g] = size(g);
             if (first[g + 1] - first[g] > 1)
                 look(g, [&](std::int32_t c) { inside[g] += c == g; });
@@ -59,6 +78,7 @@ class Clusters {
         std::vector<std::int32_t> many(n_groups, 0), touched;
         for (int sweep = 0; sweep < n_sweeps; ++sweep)
             for (std::int64_t g = 0; g < n_groups; ++g) {
+                breathe(g);
                 const std::int32_t now = cluster[members[first[g]]];
                 const double own = size(g);
                 volume[now] -= own;
@@ -152,17 +172,29 @@ class Clusters {
 // rows and columns of a symmetric CSR matrix renumbered: row k of the result is row order[k], column j becomes
 // place[j]. Each row hands its number to its neighbours, row after row, so that columns come out sorted: neighbouring
 // rows then ask for the same part of memory at the same time.
-inline void renumber(const std::int64_t *indptr, const std::int32_t *indices, const double *weights,
-                     const std::int32_t *order, const std::int32_t *place, std::int64_t n, const std::int64_t *out_indptr,
-                     std::int32_t *out_indices, double *out_weights) {
+template <class Pause>
+void renumber(const std::int64_t *indptr, const std::int32_t *indices, const double *weights,
+              const std::int32_t *order, const std::int32_t *place, std::int64_t n, const std::int64_t *out_indptr,
+              std::int32_t *out_indices, double *out_weights, Pause &&pause) {
+    require_square_csr(indptr, indices, n);
+    bool fine = out_indptr[0] == 0;
+    for (std::int64_t i = 0; i < n; ++i)
+        fine &= out_indptr[i] <= out_indptr[i + 1] && order[i] >= 0 && order[i] < n && place[i] >= 0 && place[i] < n;
+    if (!fine)
+        throw std::invalid_argument("renumber: the order is not one of the rows");
     constexpr std::int64_t PREFETCH_DISTANCE = 32;
     std::vector<std::int64_t> next(out_indptr, out_indptr + n);
     for (std::int64_t k = 0; k < n; ++k) {
         const std::int64_t begin = indptr[order[k]], end = indptr[order[k] + 1];
+        if (k % 4096 == 4095)
+            pause();
         for (std::int64_t e = begin; e < end; ++e) {
             if (e + PREFETCH_DISTANCE < end)
                 __builtin_prefetch(&place[indices[e + PREFETCH_DISTANCE]]);
-            const std::int64_t to = next[place[indices[e]]]++;
+            const std::int32_t row = place[indices[e]];
+            const std::int64_t to = next[row]++;
+            if (to >= out_indptr[row + 1])
+                throw std::invalid_argument("renumber: the matrix is not symmetric, or the order no permutation");
             out_indices[to] = std::int32_t(k);
             if (weights)
                 out_weights[to] = weights[e];

@@ -4,6 +4,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "chunks.hpp"
 #include "softmax.hpp"
 
 namespace {
@@ -103,12 +104,13 @@ struct Strip {
     double value = 0;
 };
 
-void work(const Regression &m, std::int64_t from, std::int64_t to, Strip &out) {
+template <class Stopping>
+void work(const Regression &m, std::int64_t from, std::int64_t to, Strip &out, const Stopping &stopping) {
     const std::int64_t d = m.n_columns, c = m.width;
     out.W.assign(c * d, 0.0);
     out.b.assign(c, 0.0);
     std::vector<float> near(c * d, 0.0f), logits(ROWS * c), none(c, 0.0f);
-    for (std::int64_t start = from; start < to; start += FLOAT_SUM_ROWS) {
+    for (std::int64_t start = from; start < to && !stopping(); start += FLOAT_SUM_ROWS) {
         const std::int64_t end = std::min(to, start + FLOAT_SUM_ROWS);
         for (std::int64_t i = start; i < end; i += ROWS) {
             const float *x[ROWS];
@@ -137,16 +139,18 @@ void work(const Regression &m, std::int64_t from, std::int64_t to, Strip &out) {
     }
 }
 
-double run(const Regression &m, int n_threads) {
+double run(const Regression &m, int n_threads, const Interrupt &interrupt) {
     const std::int64_t n_strips = std::min(MAX_STRIPS, m.n_rows / 256 + 1);
     std::vector<Strip> strips(n_strips);
-#pragma omp parallel for schedule(dynamic) num_threads(n_threads) if (n_threads > 1)
-    for (std::int64_t k = 0; k < n_strips; ++k)
-        work(m, m.n_rows * k / n_strips, m.n_rows * (k + 1) / n_strips, strips[k]);
+    Chunks(n_strips, n_threads, interrupt).each([&](std::int64_t k, const auto &stopping) {
+        work(m, m.n_rows * k / n_strips, m.n_rows * (k + 1) / n_strips, strips[k], stopping);
+    });
     double value = 0;
     std::fill(m.gradient_W, m.gradient_W + m.width * m.n_columns, 0.0);
     std::fill(m.gradient_b, m.gradient_b + m.width, 0.0);
     for (const Strip &strip : strips) {
+        if (strip.b.empty())
+            continue; // stopped before
         value += strip.value;
         for (std::int64_t j = 0; j < m.width * m.n_columns; ++j)
             m.gradient_W[j] += strip.W[j];
@@ -159,5 +163,7 @@ double run(const Regression &m, int n_threads) {
 } // namespace
 
 namespace LEVEL {
-double softmax_regression(const Regression &m, int n_threads) { return run(m, n_threads); }
+double softmax_regression(const Regression &m, int n_threads, const Interrupt &interrupt) {
+    return run(m, n_threads, interrupt);
+}
 } // namespace LEVEL

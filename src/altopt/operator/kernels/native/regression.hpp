@@ -2,6 +2,8 @@
 #pragma once
 #include <cstdint>
 
+#include "interrupt.hpp"
+
 struct Regression {
     std::int64_t n_rows, n_columns, width;
     const float *X;       // n_rows x n_columns
@@ -14,7 +16,7 @@ struct Regression {
 
 #define DECLARE_REGRESSION_LEVEL(level)                                                                          \
     namespace level {                                                                                            \
-    double softmax_regression(const Regression &, int n_threads);                                                        \
+    double softmax_regression(const Regression &, int n_threads, const Interrupt &);                             \
     }
 
 DECLARE_REGRESSION_LEVEL(plain)

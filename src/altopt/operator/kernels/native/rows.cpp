@@ -1,29 +1,32 @@
 // Row by row, in chunks of fixed size: sums are added up in the order of the chunks, whoever computed them.
 #include "rows.hpp"
 
+#include "chunks.hpp"
 #include "softmax.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <stdexcept>
 #include <vector>
 
 namespace {
 
 constexpr std::int64_t CHUNK = 2048; // rows a thread takes at a time
 
-template <class Work> void in_chunks(std::int64_t n_rows, int n_threads, const Work &work) {
-    const std::int64_t n_chunks = (n_rows + CHUNK - 1) / CHUNK;
-#pragma omp parallel for schedule(dynamic) num_threads(n_threads) if (n_threads > 1)
-    for (std::int64_t chunk = 0; chunk < n_chunks; ++chunk)
+template <class Work>
+void in_chunks(std::int64_t n_rows, int n_threads, const Interrupt &interrupt, const Work &work) {
+    Chunks((n_rows + CHUNK - 1) / CHUNK, n_threads, interrupt).each([&](std::int64_t chunk, const auto &) {
         work(chunk, chunk * CHUNK, std::min(n_rows, (chunk + 1) * CHUNK));
+    });
 }
 
 // `sums` numbers from each chunk, added up
 template <class Work>
-void summed(std::int64_t n_rows, std::int64_t sums, int n_threads, double *out, const Work &work) {
+void summed(std::int64_t n_rows, std::int64_t sums, int n_threads, const Interrupt &interrupt, double *out,
+            const Work &work) {
     const std::int64_t n_chunks = (n_rows + CHUNK - 1) / CHUNK;
     std::vector<double> parts(n_chunks * sums, 0.0);
-    in_chunks(n_rows, n_threads, [&](std::int64_t chunk, std::int64_t from, std::int64_t to) {
+    in_chunks(n_rows, n_threads, interrupt, [&](std::int64_t chunk, std::int64_t from, std::int64_t to) {
         work(parts.data() + chunk * sums, from, to);
     });
     std::fill(out, out + sums, 0.0);
@@ -32,9 +35,19 @@ void summed(std::int64_t n_rows, std::int64_t sums, int n_threads, double *out, 
             out[k] += parts[chunk * sums + k];
 }
 
-template <class T, class U> void to_layout_rows(const ToLayout<T, U> &e, int n_threads) {
+// the rows of an order are rows of the block
+void require_order(const std::int32_t *order, std::int64_t from, std::int64_t to, std::int64_t n_rows) {
+    std::uint32_t last = 0;
+    for (std::int64_t k = from; order && k < to; ++k)
+        last = std::max(last, std::uint32_t(order[k]));
+    if (std::int64_t(last) >= n_rows)
+        throw std::invalid_argument("the order names a row that the block does not have");
+}
+
+template <class T, class U> void to_layout_rows(const ToLayout<T, U> &e, int n_threads, const Interrupt &interrupt) {
     using C = computed<T>;
-    in_chunks(e.n_rows, n_threads, [&](std::int64_t, std::int64_t from, std::int64_t to) {
+    in_chunks(e.n_rows, n_threads, interrupt, [&](std::int64_t, std::int64_t from, std::int64_t to) {
+        require_order(e.order, from, to, e.n_rows);
         for (std::int64_t k = from; k < to; ++k) {
             const U *in = e.in + (e.order ? std::int64_t(e.order[k]) : k) * e.stride;
             T *out = e.out + k * e.padded;
@@ -53,9 +66,10 @@ template <class T, class U> void to_layout_rows(const ToLayout<T, U> &e, int n_t
     });
 }
 
-template <class T, class U> void from_layout_rows(const FromLayout<T, U> &l, int n_threads) {
+template <class T, class U> void from_layout_rows(const FromLayout<T, U> &l, int n_threads, const Interrupt &interrupt) {
     using C = computed<T>;
-    in_chunks(l.n_rows, n_threads, [&](std::int64_t, std::int64_t from, std::int64_t to) {
+    in_chunks(l.n_rows, n_threads, interrupt, [&](std::int64_t, std::int64_t from, std::int64_t to) {
+        require_order(l.order, from, to, l.n_rows);
         for (std::int64_t k = from; k < to; ++k) {
             const T *in = l.in + k * l.padded;
             U *out = l.out + (l.order ? std::int64_t(l.order[k]) : k) * l.stride;
@@ -72,9 +86,9 @@ template <class T, class U> void from_layout_rows(const FromLayout<T, U> &l, int
     });
 }
 
-template <class T> void softmax_each(const SoftmaxRows<T> &s, int n_threads) {
+template <class T> void softmax_each(const SoftmaxRows<T> &s, int n_threads, const Interrupt &interrupt) {
     const double log_c = std::log(double(s.width));
-    in_chunks(s.n_rows, n_threads, [&](std::int64_t, std::int64_t from, std::int64_t to) {
+    in_chunks(s.n_rows, n_threads, interrupt, [&](std::int64_t, std::int64_t from, std::int64_t to) {
         std::vector<T> x(s.width), e(s.width);
         for (std::int64_t i = from; i < to; ++i) {
             const T *F = s.F + i * s.width;
@@ -116,16 +130,16 @@ template <class T> void softmax_each(const SoftmaxRows<T> &s, int n_threads) {
     });
 }
 
-template <class T> void cross_entropy_rows(const CrossEntropy<T> &c, int n_threads) {
-    summed(c.n_rows, 1, n_threads, c.value, [&](double *part, std::int64_t from, std::int64_t to) {
+template <class T> void cross_entropy_rows(const CrossEntropy<T> &c, int n_threads, const Interrupt &interrupt) {
+    summed(c.n_rows, 1, n_threads, interrupt, c.value, [&](double *part, std::int64_t from, std::int64_t to) {
         for (std::int64_t i = from; i < to; ++i)
             *part += cross_entropy_row(c.x + i * c.width, c.targets + i * c.width, c.width);
     });
 }
 
-template <class T> double advance_rows(const Advance<T> &a, int n_threads) {
+template <class T> double advance_rows(const Advance<T> &a, int n_threads, const Interrupt &interrupt) {
     std::vector<double> sums(a.width + 1);
-    summed(a.n_rows, a.width + 1, n_threads, sums.data(), [&](double *part, std::int64_t from, std::int64_t to) {
+    summed(a.n_rows, a.width + 1, n_threads, interrupt, sums.data(), [&](double *part, std::int64_t from, std::int64_t to) {
         std::vector<double> rz(a.width, 0.0);
         double rr = 0;
         for (std::int64_t i = from; i < to; ++i) {
@@ -151,8 +165,8 @@ template <class T> double advance_rows(const Advance<T> &a, int n_threads) {
     return sums[a.width];
 }
 
-template <class T> void search_direction_rows(const SearchDirection<T> &t, int n_threads) {
-    in_chunks(t.n_rows, n_threads, [&](std::int64_t, std::int64_t from, std::int64_t to) {
+template <class T> void search_direction_rows(const SearchDirection<T> &t, int n_threads, const Interrupt &interrupt) {
+    in_chunks(t.n_rows, n_threads, interrupt, [&](std::int64_t, std::int64_t from, std::int64_t to) {
         for (std::int64_t i = from; i < to; ++i) {
             T *__restrict D = t.D + i * t.width;
             const T *__restrict R = t.R + i * t.width;
@@ -163,8 +177,8 @@ template <class T> void search_direction_rows(const SearchDirection<T> &t, int n
     });
 }
 
-template <class T> void dots_rows(const Dots<T> &d, int n_threads) {
-    summed(d.n_rows, d.width, n_threads, d.out, [&](double *part, std::int64_t from, std::int64_t to) {
+template <class T> void dots_rows(const Dots<T> &d, int n_threads, const Interrupt &interrupt) {
+    summed(d.n_rows, d.width, n_threads, interrupt, d.out, [&](double *part, std::int64_t from, std::int64_t to) {
         for (std::int64_t i = from; i < to; ++i) {
             const T *A = d.A + i * d.width, *B = d.B + i * d.width;
             const computed<T> weight = d.d[i];
@@ -184,16 +198,16 @@ template <class T> void dots_rows(const Dots<T> &d, int n_threads) {
 } // namespace
 
 namespace LEVEL {
-#define DEFINE_MOVES(T, U)                                                                                       \
-    void to_layout(const ToLayout<T, U> &e, int n_threads) { to_layout_rows(e, n_threads); }                                \
-    void from_layout(const FromLayout<T, U> &l, int n_threads) { from_layout_rows(l, n_threads); }
-#define DEFINE_ROWS(T)                                                                                           \
-    void softmax_rows(const SoftmaxRows<T> &s, int n_threads) { softmax_each(s, n_threads); }                                \
-    void cross_entropy(const CrossEntropy<T> &c, int n_threads) { cross_entropy_rows(c, n_threads); }            \
-    double advance(const Advance<T> &a, int n_threads) { return advance_rows(a, n_threads); }                    \
-    void search_direction(const SearchDirection<T> &t, int n_threads) { search_direction_rows(t, n_threads); }
-#define DEFINE_DOTS(T)                                                                                           \
-    void dots(const Dots<T> &d, int n_threads) { dots_rows(d, n_threads); }
+#define DEFINE_MOVES(T, U)  \
+    void to_layout(const ToLayout<T, U> &e, int n_threads, const Interrupt &interrupt) { to_layout_rows(e, n_threads, interrupt); }  \
+    void from_layout(const FromLayout<T, U> &l, int n_threads, const Interrupt &interrupt) { from_layout_rows(l, n_threads, interrupt); }
+#define DEFINE_ROWS(T)  \
+    void softmax_rows(const SoftmaxRows<T> &s, int n_threads, const Interrupt &interrupt) { softmax_each(s, n_threads, interrupt); }  \
+    void cross_entropy(const CrossEntropy<T> &c, int n_threads, const Interrupt &interrupt) { cross_entropy_rows(c, n_threads, interrupt); }  \
+    double advance(const Advance<T> &a, int n_threads, const Interrupt &interrupt) { return advance_rows(a, n_threads, interrupt); }  \
+    void search_direction(const SearchDirection<T> &t, int n_threads, const Interrupt &interrupt) { search_direction_rows(t, n_threads, interrupt); }
+#define DEFINE_DOTS(T)  \
+    void dots(const Dots<T> &d, int n_threads, const Interrupt &interrupt) { dots_rows(d, n_threads, interrupt); }
 FOR_LAID_OUT(DEFINE_MOVES)
 DEFINE_ROWS(float)
 DEFINE_ROWS(double)

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 
+#include "interrupt.hpp"
 #include "numbers.hpp"
 
 // to the layout: out_k = scale_k * in_{order_k}, padded with zeros to `padded` columns; order may be null.
@@ -71,25 +72,25 @@ template <class T> struct Dots {
     double *out;
 };
 
-#define FOR_LAID_OUT(declare)                                                                                    \
+#define FOR_LAID_OUT(declare)  \
     declare(half, float) declare(half, double) declare(float, float) declare(float, double) declare(double, float)  \
         declare(double, double)
 
-#define DECLARE_MOVES(T, U)                                                                                      \
-    void to_layout(const ToLayout<T, U> &, int n_threads);                                                              \
-    void from_layout(const FromLayout<T, U> &, int n_threads);
-#define DECLARE_ROWS(T)                                                                                          \
-    void softmax_rows(const SoftmaxRows<T> &, int n_threads);                                                               \
-    void cross_entropy(const CrossEntropy<T> &, int n_threads);                                                  \
-    double advance(const Advance<T> &, int n_threads);                                                           \
-    void search_direction(const SearchDirection<T> &, int n_threads);
-#define DECLARE_DOTS(T) void dots(const Dots<T> &, int n_threads);
-#define DECLARE_ROWS_LEVEL(level)                                                                                \
-    namespace level {                                                                                            \
-    FOR_LAID_OUT(DECLARE_MOVES)                                                                                  \
-    DECLARE_ROWS(float)                                                                                          \
-    DECLARE_ROWS(double)                                                                                         \
-    FOR_STORED(DECLARE_DOTS)                                                                                     \
+#define DECLARE_MOVES(T, U)  \
+    void to_layout(const ToLayout<T, U> &, int n_threads, const Interrupt &);  \
+    void from_layout(const FromLayout<T, U> &, int n_threads, const Interrupt &);
+#define DECLARE_ROWS(T)  \
+    void softmax_rows(const SoftmaxRows<T> &, int n_threads, const Interrupt &);  \
+    void cross_entropy(const CrossEntropy<T> &, int n_threads, const Interrupt &);  \
+    double advance(const Advance<T> &, int n_threads, const Interrupt &);  \
+    void search_direction(const SearchDirection<T> &, int n_threads, const Interrupt &);
+#define DECLARE_DOTS(T) void dots(const Dots<T> &, int n_threads, const Interrupt &);
+#define DECLARE_ROWS_LEVEL(level)  \
+    namespace level {  \
+    FOR_LAID_OUT(DECLARE_MOVES)  \
+    DECLARE_ROWS(float)  \
+    DECLARE_ROWS(double)  \
+    FOR_STORED(DECLARE_DOTS)  \
     }
 
 DECLARE_ROWS_LEVEL(plain)

@@ -3,6 +3,7 @@
 #include <nanobind/nanobind.h>
 
 #include <chrono>
+#include <type_traits>
 
 #include "interrupt.hpp"
 
@@ -55,3 +56,18 @@ class Signals {
     Clock::time_point next_ = Clock::now() + INTERVAL;
     bool stop_ = false;
 };
+
+// work(interrupt) while other threads may run Python; an interrupted one ends with the handler's exception
+template <class Work> auto without_gil(const Work &work) {
+    Signals signals;
+    const Interrupt interrupt = signals.interrupt();
+    nanobind::gil_scoped_release release;
+    if constexpr (std::is_void_v<decltype(work(interrupt))>) {
+        work(interrupt);
+        signals.raise();
+    } else {
+        const auto result = work(interrupt);
+        signals.raise();
+        return result;
+    }
+}

@@ -10,7 +10,8 @@ template <class T> static constexpr T LOWEST = sizeof(T) == 4 ? T(-87) : T(-700)
 
 // e^x for LOWEST <= x <= 0 in plain arithmetic, which compilers vectorise: 2^n p(r), x = n log 2 + r, |r| <= log(2) / 2
 static inline float exp_below(float x) {
-    const float n = float(int(x * 1.44269504f - 0.5f));
+    const float within = x > LOWEST<float> ? x : LOWEST<float>; // NaN has no whole part
+    const float n = float(int(within * 1.44269504f - 0.5f));
     const float r = (x - n * 0.693359375f) + n * 2.12194440e-4f;
     float p = 1.9875691500e-4f;
     p = p * r + 1.3981999507e-3f;

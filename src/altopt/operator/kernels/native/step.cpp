@@ -2,7 +2,10 @@
 #include "step.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 #include <vector>
+
+#include "chunks.hpp"
 
 namespace {
 
@@ -52,7 +55,7 @@ double panel(const Csr<T> &A, const Step<T> &s, std::int64_t first, std::int64_t
              std::int64_t to, bool stream) {
     using Row = Sums<T, BLOCKS>;
     const std::int64_t stride = WHOLE ? Row::whole : s.width;
-    const std::int64_t last_edge = A.indptr[A.n_rows] - 1;
+    const std::int64_t last_edge = A.indptr[to] - 1; // columns beyond are not checked yet
     // the last position at which a whole row may be read, in X and in blocks of n_rows rows
     const std::int64_t last_of_X = A.n_columns * s.width - Row::whole, last_of_out = A.n_rows * s.width - Row::whole;
     T spare[Row::whole];
@@ -135,11 +138,12 @@ template <class T> Panel<T> panel_for(bool weighted, std::int64_t columns, std::
 std::vector<std::int64_t> chunks_of(const std::int64_t *indptr, std::int64_t n_rows) {
     std::vector<std::int64_t> bounds{0};
     while (bounds.back() < n_rows) {
-        const std::int64_t from = bounds.back(), target = indptr[from] + from + CHUNK_ENTRIES;
+        const std::int64_t from = bounds.back();
+        const std::uint64_t target = std::uint64_t(indptr[from]) + std::uint64_t(from) + CHUNK_ENTRIES;
         std::int64_t low = from + 1, high = std::min(n_rows, from + CHUNK_ENTRIES);
         while (low < high) { // the first row whose end passes the target
             const std::int64_t middle = (low + high) / 2;
-            if (indptr[middle] + middle < target)
+            if (std::uint64_t(indptr[middle]) + std::uint64_t(middle) < target)
                 low = middle + 1;
             else
                 high = middle;
@@ -149,7 +153,21 @@ std::vector<std::int64_t> chunks_of(const std::int64_t *indptr, std::int64_t n_r
     return bounds;
 }
 
-template <class T> double run(const Csr<T> &A, const Step<T> &s, int n_threads) {
+// the rows and columns of a chunk, looked at just before they are used, when that costs next to nothing
+template <class T> void require_rows(const Csr<T> &A, std::int64_t from, std::int64_t to) {
+    bool fine = A.indptr[from] >= 0 && A.indptr[to] <= A.n_entries;
+    for (std::int64_t i = from; i < to; ++i)
+        fine &= A.indptr[i] <= A.indptr[i + 1];
+    if (!fine)
+        throw std::invalid_argument("step: the rows of the matrix do not lie one after another within its entries");
+    std::uint32_t last = 0;
+    for (std::int64_t e = A.indptr[from]; e < A.indptr[to]; ++e)
+        last = std::max(last, std::uint32_t(A.indices[e]));
+    if (A.indptr[from] < A.indptr[to] && std::int64_t(last) >= A.n_columns)
+        throw std::invalid_argument("step: a column number of the matrix is not a row of X");
+}
+
+template <class T> double run(const Csr<T> &A, const Step<T> &s, int n_threads, const Interrupt &interrupt) {
     const auto bounds = chunks_of(A.indptr, A.n_rows);
     const std::int64_t n_chunks = std::int64_t(bounds.size()) - 1;
     const std::int64_t n_panels = (s.width + PANEL_COLUMNS<T> - 1) / PANEL_COLUMNS<T>;
@@ -159,13 +177,14 @@ template <class T> double run(const Csr<T> &A, const Step<T> &s, int n_threads) 
     const bool stream = s.width % 8 == 0 && s.beta == 0 && reinterpret_cast<std::uintptr_t>(s.out) % 16 == 0 &&
                         A.n_rows * s.width * std::int64_t(sizeof(T)) > STREAM_MIN_BYTES;
     std::vector<double> totals(n_chunks, 0.0); // added up in order: the same bits on any number of threads
-#pragma omp parallel for schedule(dynamic) num_threads(n_threads) if (n_threads > 1)
-    for (std::int64_t chunk = 0; chunk < n_chunks; ++chunk)
+    Chunks(n_chunks, n_threads, interrupt).each([&](std::int64_t chunk, const auto &) {
+        require_rows(A, bounds[chunk], bounds[chunk + 1]);
         for (std::int64_t first = 0; first < s.width; first += even) {
             const std::int64_t columns = std::min(even, s.width - first);
             const Panel<T> rows = panel_for<T>(A.weights != nullptr, columns, s.width);
             totals[chunk] += rows(A, s, first, columns, bounds[chunk], bounds[chunk + 1], stream);
         }
+    });
     double total = 0;
     for (const double part : totals)
         total += part;
@@ -176,6 +195,8 @@ template <class T> double run(const Csr<T> &A, const Step<T> &s, int n_threads) 
 
 namespace LEVEL {
 #define DEFINE_STEP(T)                                                                                           \
-    double step(const Csr<T> &A, const Step<T> &s, int n_threads) { return run(A, s, n_threads); }
+    double step(const Csr<T> &A, const Step<T> &s, int n_threads, const Interrupt &interrupt) {                      \
+        return run(A, s, n_threads, interrupt);                                                                  \
+    }
 FOR_STORED(DEFINE_STEP)
 } // namespace LEVEL

@@ -2,11 +2,13 @@
 #pragma once
 #include <cstdint>
 
+#include "interrupt.hpp"
 #include "numbers.hpp"
 
 template <class T> struct Csr {
     std::int64_t n_rows;
     std::int64_t n_columns;
+    std::int64_t n_entries;
     const std::int64_t *indptr;
     const std::int32_t *indices;
     const computed<T> *weights; // null: every entry is one
@@ -26,7 +28,7 @@ template <class T> struct Step {
     const computed<T> *norm; // the sum over i of norm_i ||inner_i||^2 is returned; null: 0
 };
 
-#define DECLARE_STEP(T) double step(const Csr<T> &A, const Step<T> &s, int n_threads);
+#define DECLARE_STEP(T) double step(const Csr<T> &A, const Step<T> &s, int n_threads, const Interrupt &);
 #define DECLARE_LEVEL(level)                                                                                     \
     namespace level {                                                                                            \
     FOR_STORED(DECLARE_STEP)                                                                                     \
