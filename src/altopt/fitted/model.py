@@ -2,6 +2,7 @@
 
 import copy
 from dataclasses import dataclass, field, fields
+from threading import get_ident
 from typing import Annotated, Any, Protocol
 
 import numpy as np
@@ -44,8 +45,8 @@ class FittedModel:
 
     `AltOpt` keeps it as `fitted_`; its underscored attributes are read-only views of the fields here. It is stored
     field by field. Updates change it in place, holding `lock`, which every reader takes too: it finds the model as it
-    was before or as it is after, never between. An array once handed out does not change: the next update writes to a
-    copy.
+    was before or as it is after, never between. An array once handed out to a thread is not changed by another: its
+    update writes to a copy.
 
     Attributes
     ----------
@@ -100,7 +101,8 @@ class FittedModel:
     lock: ModelLock = field(default_factory=ModelLock, init=False, repr=False, compare=False)
     # held for the moment in which an update writes: who reads one field need not wait for the whole of it
     writing: ModelLock = field(default_factory=ModelLock, init=False, repr=False, compare=False)
-    _handed_out: set[str] = field(default_factory=set, init=False, repr=False, compare=False)
+    # fields, and threads that hold views of them
+    _handed_out: set[tuple[str, int]] = field(default_factory=set, init=False, repr=False, compare=False)
     _system: LinearSystem | None = field(default=None, init=False, repr=False, compare=False)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -213,18 +215,19 @@ class FittedModel:
             self.writable(name)[nodes] = values
 
     def writable(self, name: str) -> Array:
-        """A per-node array that can be written to; a copy where it was handed out, or is one on disk."""
+        """A per-node array that can be written to; a copy where another thread holds it, or it is one on disk."""
         array: Array = getattr(self, name)
-        if name in self._handed_out or not array.flags.writeable:
+        holders = {entry for entry in self._handed_out if entry[0] == name}
+        if not array.flags.writeable or any(thread != get_ident() for _, thread in holders):
             array = array.copy()
             setattr(self, name, array)
-            self._handed_out.discard(name)
+            self._handed_out -= holders
         return array
 
     def hand_out(self, name: str) -> Array:
-        """A field that no update will write to from now on, as a view that cannot be written to."""
+        """A field as a view that cannot be written to, and that no update by another thread will change."""
         with self.writing:
-            self._handed_out.add(name)
+            self._handed_out.add((name, get_ident()))
             view: Array = getattr(self, name).view()
         view.flags.writeable = False
         return view
