@@ -25,6 +25,7 @@ from altopt.graph.settings import check_settings
 from altopt.graph.validation import UNKNOWN, check_features, read_validation, read_X, read_y
 from altopt.inputs import Inputs
 from altopt.io import store
+from altopt.io.folder import named_folder
 from altopt.operator.feature_matrix import has_missing
 from altopt.selection.candidates import Candidate
 from altopt.selection.parameters import Parameters
@@ -341,10 +342,11 @@ class AltOpt(FittedAttributes, ClassifierMixin, BaseEstimator):  # type: ignore[
         refused. So is the folder that this model was loaded from or stored in, where another process has stored
         something since: load it again and repeat the update. A symbolic link is followed.
         """
-        columns, place = list(getattr(self, "feature_names_in_", [])), Path(path).resolve()
+        path = named_folder(path)
+        columns, place = list(getattr(self, "feature_names_in_", [])), path.resolve()
         known = self._checksums
         stored = store.Stored(self.get_params(deep=False), columns, self.fitted_, known.get(place))
-        known[place] = store.save(stored, Path(path))
+        known[place] = store.save(stored, path)
 
     @classmethod
     def load(cls, path: str | Path, parts: Sequence[type] = ()) -> Self:

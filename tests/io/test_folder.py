@@ -8,11 +8,13 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import suppress
 
 import numpy as np
 import pytest
 
 from altopt import InputError
+from altopt.errors import DiskError
 from altopt.io import folder
 from altopt.io.folder import FORMAT, VERSION, folder_lock, read_folder, remove_folder, write_folder
 
@@ -381,3 +383,62 @@ def test_a_failing_disk_is_named_and_nothing_is_lost(step, exists, tmp_path, mon
         assert names(path) == before
     else:
         assert names(tmp_path) == []
+
+
+@pytest.mark.parametrize("exists", [True, False])
+def test_a_failure_at_any_step_leaves_the_old_or_the_new_and_no_rest(exists, tmp_path):
+    seen = []
+    for k in range(100):
+        path, left = tmp_path / str(k), [k]
+        if exists:
+            write(path, OLD, durable=False)
+
+        def failing(real, left=left):
+            def call(*arguments, **keywords):
+                left[0] -= 1
+                if left[0] == -1:
+                    raise OSError(5, "Input/output error")
+                return real(*arguments, **keywords)
+
+            return call
+
+        with pytest.MonkeyPatch.context() as patch:
+            for name in ("replace", "fsync", "mkdir", "chmod"):
+                patch.setattr(os, name, failing(getattr(os, name)))
+            with suppress(DiskError):
+                write(path, NEW)
+        if left[0] >= 0:
+            break
+        if path.exists():
+            seen.append(value_in(path))
+            assert len(names(path)) == 3
+        else:
+            seen.append(None)
+    assert 7 < k < 99
+    assert set(seen) == {OLD if exists else None, NEW}
+
+
+def test_a_draft_that_a_killed_process_left_goes_with_the_next_write(tmp_path):
+    path = tmp_path / "m"
+    write(path, OLD)
+    (path / folder.DRAFT).mkdir()
+    (path / folder.DRAFT / ".tmpOc7Z51").write_text("half")
+    (path / "model-0123456789abcdef.safetensors").write_text("of a version that never came to be")
+    assert value_in(path) == OLD
+    write(path, NEW)
+    assert len(names(path)) == 3
+
+
+@pytest.mark.parametrize("name", ["", "a\0b"])
+def test_a_path_that_names_no_folder_is_refused(name):
+    with pytest.raises(InputError, match="names no folder"):
+        folder.named_folder(name)
+
+
+def test_reading_writes_nothing(tmp_path):
+    path = tmp_path / "m"
+    write(path, OLD)
+    (path / ".lock").unlink()
+    before = {entry.name: entry.stat().st_mtime_ns for entry in path.iterdir()}
+    assert value_in(path) == OLD
+    assert {entry.name: entry.stat().st_mtime_ns for entry in path.iterdir()} == before

@@ -61,8 +61,9 @@ def write_folder(
         (draft / HEAD).write_text(json.dumps(head, indent=1) + "\n", encoding="utf-8")
         move_in(draft / name, durable)
         move_in(draft / HEAD, durable)
-        remove_draft(draft)
-        remove_arrays(path, keep=name)
+        with suppress(OSError):  # the new version is in place; the next write tries again
+            remove_draft(draft)
+            remove_arrays(path, keep=name)
         return str(head["checksum"])
 
 
@@ -194,6 +195,13 @@ def digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def named_folder(path: str | os.PathLike[str]) -> Path:
+    """The path of a folder to write; an empty one would mean the current folder."""
+    if not os.fspath(path) or "\0" in os.fspath(path):
+        raise InputError(f"the path {os.fspath(path)!r} names no folder. Name one for the model.")
+    return Path(path)
+
+
 # whose files these are
 
 
@@ -260,15 +268,18 @@ def remove_draft(draft: Path) -> None:
 
 @contextmanager
 def removed_on_failure(path: Path) -> Iterator[None]:
-    """Leave no draft after a failure, and no lock in a folder that holds no model."""
+    """Leave no draft and no arrays without a head after a failure, and no lock in a folder that holds no model."""
     try:
         yield
     except BaseException:
-        with suppress(OSError):
+        with suppress(OSError, InputError):
             remove_draft(path / DRAFT)
-            if not os.path.lexists(path / HEAD):
+            head = json_in(path / HEAD)
+            if head is None:
                 remove_arrays(path)
                 (path / LOCK).unlink()
+            elif isinstance(head, dict) and names_arrays(head):
+                remove_arrays(path, keep=head["arrays"])
         raise
 
 
