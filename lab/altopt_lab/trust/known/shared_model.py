@@ -3,6 +3,7 @@
 import copy
 import pickle
 import sys
+import tempfile
 import threading
 from collections.abc import Callable
 from functools import partial
@@ -21,8 +22,10 @@ N, N_CLASSES = 400, 4
 Use = Callable[[Any, int], Any]
 
 
-def holds(folder: Path, change: Use, read: Use | None = None, n_updates: int = 60) -> Outcome:
-    """Four threads change the model, one more reads it; then F against a dense solution."""
+def holds(
+    folder: Path, change: Use, read: Use | None = None, n_updates: int = 60, n_threads: int = 4
+) -> Outcome:
+    """Several threads change the model, one more reads it; then F against a dense solution."""
     problem = Problem(N, N_CLASSES, 8)
     problem.graph = Graph(problem.graph.adjacency, nodes=[f"n{k}" for k in range(N)])
     model = problem.fit(feature_weight=WEIGHT, label_weight=WEIGHT)
@@ -53,7 +56,7 @@ def holds(folder: Path, change: Use, read: Use | None = None, n_updates: int = 6
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-5)  # threads change places often
     try:
-        writers = [threading.Thread(target=guarded(partial(changes, k))) for k in range(4)]
+        writers = [threading.Thread(target=guarded(partial(changes, k))) for k in range(n_threads)]
         reader = threading.Thread(target=guarded(reads))
         for thread in (*writers, reader):
             thread.start()
@@ -105,6 +108,15 @@ def look(model: Any, k: int) -> None:
     if len(model.transduction_) != len(sums) or len(model.labelled_) != len(sums):
         # two attributes read one after the other may be of two moments; each by itself must be whole
         return
+
+
+def saves(model: Any, k: int) -> None:
+    """A model stored between updates is whole."""
+    with tempfile.TemporaryDirectory() as folder:
+        model.save(Path(folder) / "model")
+        distance = distance_to_truth(AltOpt.load(Path(folder) / "model"), WEIGHT, WEIGHT)
+    if not distance < 1e-4:
+        raise AssertionError(f"a model stored between updates is {distance:.1e} from the solution")
 
 
 def copies(model: Any, k: int) -> None:
