@@ -20,6 +20,8 @@ def draw_cases(part: Part, number: int, trials: int) -> list[Any]:
     would have a say in those after it.
     """
     cases: list[Any] = []
+    if not trials:
+        return cases
 
     @seed(number)
     @settings(

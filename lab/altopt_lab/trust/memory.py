@@ -65,7 +65,8 @@ def flat(case: dict[str, Any]) -> Outcome:
             for k in range(n // 10, n):
                 work(k)
             late, seconds = resident(), time.monotonic() - begun
-        detail = f"{n:,} {case['what']}: {early / 1e6:.1f} MB after a tenth, {late / 1e6:.1f} MB at the end, {seconds:.0f} s"
+        figures = f"{early / 1e6:.1f} MB after a tenth, {late / 1e6:.1f} MB at the end, {seconds:.0f} s"
+        detail = f"{n:,} {case['what']}: {figures}"
         promise(late - early <= max(SHARE * early, BYTES), f"memory grows: {detail}")
 
     outcome = judged(run)
@@ -75,7 +76,7 @@ def flat(case: dict[str, Any]) -> Outcome:
 def part(what: str, n: int) -> Part:
     return Part(
         f"memory of {what}",
-        f"{n:,} {what} in one process: resident memory after a tenth of them and at the end differ by at most 5 MB or 2 %",
+        f"{n:,} {what} in one process: memory after a tenth of them and at the end differ by at most 5 MB or 2 %",
         st.just({"what": what, "n": n}),
         flat,
         trials=1,

@@ -47,7 +47,7 @@ class Part:
     seconds : float
         A case that takes longer is a fault.
     short : int
-        How many cases `make test` tries.
+        How many cases `make test` tries; 0 where a single one takes minutes.
     batch : int
         How many cases one worker process tries before the next one takes over.
     """

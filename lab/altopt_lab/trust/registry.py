@@ -1,6 +1,11 @@
 """All parts, in the order in which they are tried."""
 
-from altopt_lab.trust import graphs
+from altopt_lab.trust import disks, graphs, kills, memory, mutated, shared, writers
 from altopt_lab.trust.part import Part
 
-PARTS: dict[str, Part] = {part.name: part for part in (graphs.PART,)}
+WAYS_IN = (graphs.PART,)
+ACCIDENTS = (kills, writers, shared, mutated, disks, memory)
+
+PARTS: dict[str, Part] = {
+    part.name: part for part in (*WAYS_IN, *(part for room in ACCIDENTS for part in room.PARTS))
+}

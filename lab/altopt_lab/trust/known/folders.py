@@ -152,9 +152,11 @@ def save_again(target: Path):  # type: ignore[no-untyped-def]
 
 def fill(place: Path) -> None:
     """Take what room is left."""
-    with contextlib.suppress(OSError), (place / "filler").open("wb", buffering=0) as file:
-        while True:
-            file.write(bytes(4096))
+    with (place / "filler").open("wb", buffering=0) as file:
+        for size in (1 << 20, 4096):
+            with contextlib.suppress(OSError):
+                while file.write(bytes(size)):
+                    pass
 
 
 def is_draft(path: Path) -> bool:
