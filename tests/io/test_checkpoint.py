@@ -13,6 +13,7 @@ from sklearn.svm import LinearSVC
 from altopt import AltOpt, InputError
 from altopt.defaults import DEFAULTS
 from altopt.encoders import MLPEncoder
+from altopt.encoders.tabular import TabularLearner
 from altopt.errors import MissingExtra
 from altopt.inputs import LazyRows, encoder_rows
 from altopt.io import checkpoint
@@ -224,12 +225,12 @@ def test_a_folder_that_is_no_checkpoint_is_refused(content, data, tmp_path):
 
 
 def test_an_encoder_that_cannot_be_stored_costs_its_rounds_alone(data, tmp_path, monkeypatch):
-    def no_skops(estimator):
-        raise MissingExtra("Storing a scikit-learn classifier needs skops, which is not installed.")
+    def refused(self):
+        raise MissingExtra("Storing this classifier needs a package, which is not installed.")
 
-    monkeypatch.setattr("altopt.encoders.tabular.to_skops", no_skops)
+    monkeypatch.setattr(TabularLearner, "state", refused)
     fit = maker_of("forest", data)
-    with pytest.warns(UserWarning, match="No further checkpoint is written. .* needs skops") as said:
+    with pytest.warns(UserWarning, match="No further checkpoint is written. .* needs a package") as said:
         whole = fit(checkpoint=tmp_path / "c")
     assert len([one for one in said if "checkpoint" in str(one.message)]) == 1
     assert len(list((tmp_path / "c").glob("step-*"))) > 4

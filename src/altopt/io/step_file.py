@@ -2,8 +2,10 @@
 
 import hashlib
 import json
+import math
 import os
 from contextlib import suppress
+from io import BufferedReader
 from pathlib import Path
 from typing import Any
 
@@ -37,21 +39,28 @@ def read_step(path: Path) -> dict[str, Array] | None:
     """What `write_step` wrote; None where there is no such file, or a damaged one."""
     try:
         with path.open("rb") as file:
-            n_hashed = os.fstat(file.fileno()).st_size - N_DIGEST
-            hashed, n_left = hashlib.sha256(), n_hashed
-            while n_left > 0 and (part := file.read(min(READ_BYTES, n_left))):
-                hashed.update(part)
-                n_left -= len(part)
-            if n_left or file.read() != hashed.digest():
+            n_bytes = os.fstat(file.fileno()).st_size - N_DIGEST
+            if not is_whole(file, n_bytes):
                 return None
             file.seek(0)
-            arrays = {}
-            for name, dtype, shape in json.loads(file.readline()):
-                arrays[name] = allocate(tuple(shape), np.dtype(dtype))
-                file.readinto(bytes_of(arrays[name]))
+            head = [(name, np.dtype(kind), tuple(shape)) for name, kind, shape in json.loads(file.readline())]
+            if file.tell() + sum(kind.itemsize * math.prod(shape) for _, kind, shape in head) != n_bytes:
+                return None
+            arrays = {name: allocate(shape, kind) for name, kind, shape in head}
+            for array in arrays.values():
+                file.readinto(bytes_of(array))
             return arrays
-    except FileNotFoundError:
+    except (OSError, ValueError, TypeError):
         return None
+
+
+def is_whole(file: BufferedReader, n_bytes: int) -> bool:
+    """Whether the checksum after so many bytes is theirs."""
+    hashed = hashlib.sha256()
+    while n_bytes > 0 and (part := file.read(min(READ_BYTES, n_bytes))):
+        hashed.update(part)
+        n_bytes -= len(part)
+    return n_bytes == 0 and file.read() == hashed.digest()
 
 
 def bytes_of(array: Array) -> Any:
