@@ -319,7 +319,7 @@ def _read(g: Any) -> RawGraph:
     if isinstance(g, str | os.PathLike):
         suffix = Path(g).suffix.lower()
         if suffix == ".npz":
-            return from_matrix(tables.read_sparse(g))
+            return from_matrix(tables.read_sparse(g), str(g))
         if suffix not in (".parquet", ".csv"):
             raise InputError(
                 f"{g} ends in none of .parquet, .csv and .npz; give the graph in one of these formats."

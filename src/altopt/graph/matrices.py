@@ -1,4 +1,4 @@
-"""Adjacency matrices: from edge lists, without self-loops, symmetrised, permuted, compacted."""
+"""Sparse matrices: checked; from edge lists, without self-loops, symmetrised, permuted, compacted."""
 
 from typing import Any
 
@@ -6,6 +6,70 @@ import numpy as np
 from scipy import sparse
 
 from altopt.arrays import Array
+from altopt.errors import InputError
+
+
+def checked_csr(M: Any, what: str, dtype: Any = None) -> Any:
+    """A sparse matrix of any format in CSR form, its indices checked: scipy takes them on trust, and so do kernels.
+
+    `what` names it in a message; None keeps its dtype.
+
+    >>> A = sparse.csr_array([[0.0, 1.0], [1.0, 0.0]])
+    >>> A.indices[0] = 7
+    >>> checked_csr(A, "the graph")
+    Traceback (most recent call last):
+    altopt.errors.InputError: the graph is damaged: it has an entry in column 7 of 2. Make the matrix again.
+    """
+    if M.ndim != 2:
+        raise InputError(f"{what} must be a matrix with rows and columns; its shape is {M.shape}.")
+    fault = _fault(M)
+    if fault is None:
+        try:
+            A = sparse.csr_array(M if dtype is None else M.astype(dtype))
+        except (ValueError, TypeError, IndexError, OverflowError) as error:
+            fault = " ".join(str(error).split())[:200]
+        else:
+            fault = None if M.format == "csr" else _fault(A)
+    if fault is not None:
+        raise InputError(f"{what} is damaged: {fault}. Make the matrix again.")
+    return A
+
+
+def _fault(M: Any) -> str | None:
+    """What is wrong with the index arrays of a matrix; None where nothing is, or where the format has none."""
+    if M.format in ("csr", "csc", "bsr"):
+        return _compressed_fault(M)
+    if M.format == "coo":
+        places = dict(zip(("row", "column"), M.coords))
+        if any(len(place) != len(M.data) for place in places.values()):
+            return f"{len(M.data):,} values stand at {len(M.coords[0]):,} places"
+        return next(filter(None, map(_outside, places, places.values(), M.shape)), None)
+    return None
+
+
+def _compressed_fault(M: Any) -> str | None:
+    indptr, indices, (height, width) = M.indptr, M.indices, getattr(M, "blocksize", (1, 1))
+    n_rows, n_columns = M.shape[0] // height, M.shape[1] // width
+    names = ("row", "column")
+    if M.format == "csc":
+        (n_rows, n_columns), names = (n_columns, n_rows), ("column", "row")
+    if any(part.ndim != 1 or part.dtype.kind not in "iu" for part in (indptr, indices)):
+        return f"its indices are {indices.dtype}, not whole numbers"
+    if len(indptr) != n_rows + 1 or indptr[0] != 0 or bool((indptr[1:] < indptr[:-1]).any()):
+        return f"its indptr does not rise from 0 through {n_rows:,} {names[0]}s"
+    n_entries = int(indptr[-1])
+    if n_entries > min(len(indices), len(M.data)):
+        return f"its indptr speaks of {n_entries:,} entries and it has {min(len(indices), len(M.data)):,}"
+    return _outside(names[1], indices[:n_entries], n_columns)
+
+
+def _outside(name: str, places: Array, n: int) -> str | None:
+    if places.dtype.kind not in "iu":
+        return f"its {name} numbers are {places.dtype}, not whole numbers"
+    for extreme in (int(places.min()), int(places.max())) if len(places) else ():
+        if not 0 <= extreme < n:
+            return f"it has an entry in {name} {extreme:,} of {n:,}"
+    return None
 
 
 def edge_matrix(source: Array, target: Array, weight: Array | None, n: int) -> tuple[Any, int, int]:

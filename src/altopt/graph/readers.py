@@ -10,6 +10,7 @@ from scipy import sparse
 from altopt.arrays import Array
 from altopt.errors import InputError
 from altopt.graph.ids import as_array, as_ids, comes_from
+from altopt.graph.matrices import checked_csr
 
 ACCEPTED = (
     "a scipy sparse matrix, a (2, E) or (E, 2) array or tensor of node positions, a list of pairs, "
@@ -57,7 +58,7 @@ def read(g: Any) -> RawGraph:
     raise InputError(f"graph must be {ACCEPTED}; got {type(g).__module__}.{type(g).__qualname__}.")
 
 
-def from_matrix(M: Any) -> RawGraph:
+def from_matrix(M: Any, origin: str = "the graph") -> RawGraph:
     """A square sparse matrix; entries given twice are summed, as they are in the matrix."""
     if M.ndim != 2 or M.shape[0] != M.shape[1]:
         raise InputError(
@@ -65,9 +66,8 @@ def from_matrix(M: Any) -> RawGraph:
         )
     if M.dtype.kind not in "biuf":
         raise InputError(f"graph as a matrix must hold real numbers; it holds {M.dtype}.")
-    if M.dtype.kind in "iu":  # before the sum of duplicates, which may not fit
-        M = M.astype(np.float64)
-    A = sparse.csr_array(M)
+    # before the sum of duplicates, which may not fit
+    A = checked_csr(M, origin, np.float64 if M.dtype.kind in "iu" else None)
     if not A.has_canonical_format:
         A = A.copy()
         A.sum_duplicates()
@@ -76,7 +76,9 @@ def from_matrix(M: Any) -> RawGraph:
         A = sparse.csr_array((np.ones(A.nnz, np.int8), A.indices, A.indptr), shape=A.shape)
     elif A.dtype != np.float64:
         A = A.astype(np.float64)
-    return RawGraph(no_edges, no_edges, matrix=A, n_nodes=A.shape[0], endpoints="fixed", direction="stated")
+    return RawGraph(
+        no_edges, no_edges, None, A, A.shape[0], endpoints="fixed", direction="stated", origin=origin
+    )
 
 
 def from_columns(columns: dict[str, Array], origin: str) -> RawGraph:

@@ -14,6 +14,7 @@ from scipy import sparse
 from altopt.arrays import Array
 from altopt.errors import InputError
 from altopt.graph.ids import as_array, as_ids, comes_from, describe_missing, lookup, unique_ids
+from altopt.graph.matrices import checked_csr
 from altopt.io.files import is_utf8, replacing
 
 PathLike = str | os.PathLike[str]
@@ -95,7 +96,7 @@ def read_features(path: PathLike, *, text_ids: bool = False) -> tuple[Array, Any
     """
     suffix = Path(path).suffix.lower()
     if suffix in (".npy", ".npz"):
-        X = read_sparse(path).tocsr() if suffix == ".npz" else _map_array(path)
+        X = read_sparse(path) if suffix == ".npz" else _map_array(path)
         return np.arange(X.shape[0]), X, [str(j) for j in range(X.shape[1])]
     table = _read(path, lambda names: choose(names, ("node",), tuple(_features(names)), path), text_ids)
     what = f"{path}, column 'node',"
@@ -112,13 +113,14 @@ def read_features(path: PathLike, *, text_ids: bool = False) -> tuple[Array, Any
 
 
 def read_sparse(path: PathLike) -> Any:
-    """The matrix of a file written by scipy.sparse.save_npz."""
+    """The matrix of a file written by scipy.sparse.save_npz, in CSR form."""
     _refuse_absent(path)
     try:
-        return sparse.load_npz(path)
+        matrix = sparse.load_npz(path)
     except Exception as error:  # zip, numpy and scipy raise errors of their own
         message = f"{path} is not a file written by scipy.sparse.save_npz ({_line(error)})."
         raise InputError(message) from error
+    return checked_csr(matrix, str(path))
 
 
 def write_predictions(

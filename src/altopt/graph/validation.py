@@ -14,6 +14,7 @@ from altopt.arrays import Array, row_blocks
 from altopt.errors import InputError
 from altopt.graph import Graph, tables
 from altopt.graph.ids import comes_from
+from altopt.graph.matrices import checked_csr
 
 UNKNOWN = -1
 
@@ -33,7 +34,7 @@ def read_X(X: Any) -> tuple[Any, Any]:
             row_ids = X.index.to_numpy()
         X = numbers_of_table(X)
     if sp.issparse(X):
-        return sp.csr_array(X), row_ids
+        return checked_csr(X, "X"), row_ids
     if isinstance(X, np.ndarray):
         return X, row_ids
     return np.asarray(X), row_ids
