@@ -3,9 +3,9 @@
 from numbers import Integral, Real
 from typing import Any
 
-import numpy as np
-
 from altopt.errors import InputError
+
+MAX_NUMBER = 1e150
 
 
 def check_count(part: Any, name: str, least: int = 1, *, optional: bool = False) -> None:
@@ -43,7 +43,7 @@ def check_number(
     below: float | None = None,
     optional: bool = False,
 ) -> None:
-    """That part.name is a number in the range, not NaN; or None where that is allowed."""
+    """That part.name is a finite number in the range; or None where that is allowed."""
     value: Any = getattr(part, name)
     if value is None and optional:
         return
@@ -63,7 +63,8 @@ def check_number(
 
 
 def is_number(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool) and not np.isnan(float(value))
+    """Whether it is a finite number, and so small that its square is one."""
+    return isinstance(value, Real) and not isinstance(value, bool) and bool(abs(value) <= MAX_NUMBER)
 
 
 def check_choice(part: Any, name: str, choices: tuple[Any, ...]) -> None:

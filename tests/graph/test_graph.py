@@ -377,3 +377,15 @@ def test_the_door_opens_without_the_optional_packages():
     )
     subprocess.run([sys.executable, "-c", script], check=True)
     assert isinstance(altopt, types.ModuleType)
+
+
+@pytest.mark.parametrize(
+    "nothing",
+    [
+        lambda: sp.csr_array((0, 0)),
+        lambda: pytest.importorskip("pandas").DataFrame({"source": [], "target": []}, dtype=object),
+    ],
+)
+def test_a_graph_without_edges_may_have_nodes(nothing):
+    graph = Graph(nothing(), n_nodes=5)
+    assert (graph.n_nodes, graph.n_edges, graph.degrees.tolist()) == (5, 0, [0.0] * 5)

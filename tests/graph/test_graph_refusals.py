@@ -109,8 +109,14 @@ REFUSED = {
     ),
     "half a node": (
         lambda: Graph([(0, 1)], n_nodes=2.5),
-        "n_nodes must be a whole number from 0 on; got 2.5",
+        "n_nodes must be a whole number from 0 on, below 2,147,483,647; got 2.5",
     ),
+    "a flag as a count": (lambda: Graph([(0, 1)], n_nodes=True), "below 2,147,483,647; got True"),
+    "infinite degrees": (
+        lambda: Graph(sp.csr_array([[0, 1.7e308], [1.7e308, 0]])),
+        r"from 0 to 1 has weight 1.7e\+308; weights must be finite.* from 1e-30 to 1e\+30. Only their ratios count",
+    ),
+    "a subnormal weight": (lambda: Graph([("a", "b", 5e-324)]), "from 'a' to 'b' has weight 5e-324"),
     "no nodes": (lambda: Graph([]), "the graph has no nodes"),
     "no rows": (lambda: Graph(frame(source=[], target=[])), "the graph has no nodes"),
     "an empty matrix": (lambda: Graph(sp.csr_array((0, 0))), "the graph has no nodes"),

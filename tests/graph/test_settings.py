@@ -9,15 +9,15 @@ import pytest
 from altopt import AltOpt, InputError
 from altopt.graph.settings import RULES, check_setting, check_settings, seed_of
 
-WEIGHTS = [-1, -0.5, np.nan, np.inf, "high", True, [1.0]]
-COUNTS = [-3, 2.5, 5.0, True, "many", np.nan, np.inf]
+WEIGHTS = [-1, -0.5, np.nan, np.inf, "high", True, [1.0], 1e160, 1e30, 1e-300, 10**400]
+COUNTS = [-3, 2.5, 5.0, True, "many", np.nan, np.inf, 10**400, 2**63]
 
 REFUSED = {
     "feature_weight": WEIGHTS,
     "label_weight": WEIGHTS,
-    "restart": [0, 0.0, -0.1, 1.1, np.nan, np.inf, "no", True],
+    "restart": [0, 0.0, 1e-300, -0.1, 1.1, np.nan, np.inf, "no", True],
     "n_diffusion": [*COUNTS, None],
-    "temperature": [0, -1, np.nan, np.inf, None, "hot"],
+    "temperature": [0, 1e-300, 1e300, -1, np.nan, np.inf, None, "hot"],
     "n_rounds": [*COUNTS, None, "half"],
     "n_warmup": [*COUNTS, None],
     "n_epochs": [*COUNTS, None],
@@ -27,9 +27,9 @@ REFUSED = {
 }
 
 TAKEN = {
-    "feature_weight": [0, 2, 0.5, None],
-    "label_weight": [0, 2, 0.5, None],
-    "restart": [1, 0.1, None],
+    "feature_weight": [0, 2, 0.5, None, 1e-12],
+    "label_weight": [0, 2, 0.5, None, 1e12],
+    "restart": [1, 0.1, None, 1e-6],
     "n_diffusion": [0, 10],
     "temperature": [1e-3, 1, 10.0],
     "n_rounds": [0, 5, "full"],

@@ -22,7 +22,7 @@ from altopt.graph.placement import (
     refuse_bad_weights,
     rows_among,
 )
-from altopt.graph.readers import RawGraph, from_columns, from_matrix, read
+from altopt.graph.readers import MAX_NODES, RawGraph, from_columns, from_matrix, read
 
 
 class Graph:
@@ -95,8 +95,11 @@ class Graph:
         self, g: Any, *, directed: bool = False, n_nodes: int | None = None, nodes: Any = None
     ) -> None:
         names = None if nodes is None else unique_ids(nodes, "nodes")
-        if n_nodes is not None and (not isinstance(n_nodes, int | np.integer) or n_nodes < 0):
-            raise InputError(f"n_nodes must be a whole number from 0 on; got {n_nodes!r}.")
+        whole = isinstance(n_nodes, int | np.integer) and not isinstance(n_nodes, bool)
+        if n_nodes is not None and not (whole and 0 <= n_nodes < MAX_NODES):
+            raise InputError(
+                f"n_nodes must be a whole number from 0 on, below {MAX_NODES:,}; got {n_nodes!r}."
+            )
         if names is not None and n_nodes not in (None, len(names)):
             raise InputError(f"n_nodes is {n_nodes} but nodes lists {len(names):,} ids; leave n_nodes out.")
         if isinstance(g, Graph):

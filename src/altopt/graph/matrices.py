@@ -133,7 +133,7 @@ def permuted(A: Any, to: Array, n: int) -> Any:
     if np.all(to[1:] > to[:-1]):
         indptr = np.zeros(n + 1, np.int64)
         indptr[to + 1] = counts
-        indices = A.indices if to[-1] == len(to) - 1 else to[A.indices]
+        indices = A.indices if not len(to) or to[-1] == len(to) - 1 else to[A.indices]
         return sparse.csr_array((A.data, indices, np.cumsum(indptr)), shape=(n, n))
     entries = (np.repeat(to, counts), to[A.indices])
     return sparse.coo_array((A.data, entries), shape=(n, n)).tocsr()

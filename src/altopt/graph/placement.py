@@ -9,6 +9,12 @@ from altopt.errors import InputError
 from altopt.graph.ids import as_ids, describe_missing, distinct, lookup
 from altopt.graph.readers import RawGraph, as_positions
 
+MIN_WEIGHT, MAX_WEIGHT = 1e-30, 1e30
+WEIGHTS = (
+    f"weights must be finite and not negative: 0, or from {MIN_WEIGHT:g} to {MAX_WEIGHT:g}. "
+    "Only their ratios count, so that all may be divided by one number."
+)
+
 
 class Placed(NamedTuple):
     """Edges by the rows of their endpoints."""
@@ -40,6 +46,7 @@ def place(raw: RawGraph, n_nodes: int | None, nodes: Array | None) -> Placed:
             and could_be_positions(source, n_nodes)
             and could_be_positions(target, n_nodes)
         ):
+            source, target = source.astype(np.int64), target.astype(np.int64)  # no edges may be of any type
             return Placed(source, target, int(n_nodes), None, True)
         ids = distinct(source, target)
         n = checked_node_count(len(ids), n_nodes, None, named=True)
@@ -84,9 +91,9 @@ def checked_node_count(n: int, n_nodes: int | None, nodes: Array | None, named: 
 
 
 def refuse_bad_weights(raw: RawGraph, placed: Placed, ids: Array) -> None:
-    """Refuse weights that are negative, infinite or missing, naming the first such edge."""
+    """Refuse weights that are negative, missing or out of range, naming the first such edge."""
     weight = raw.weight if raw.matrix is None else raw.matrix.data
-    valid = np.ones(0, bool) if weight is None else (weight >= 0) & (weight < np.inf)
+    valid = np.ones(0, bool) if weight is None else is_weight(weight)
     if weight is not None and not valid.all():
         k = int(np.argmin(valid))
         if raw.matrix is None:
@@ -95,6 +102,10 @@ def refuse_bad_weights(raw: RawGraph, placed: Placed, ids: Array) -> None:
             ends = [np.searchsorted(raw.matrix.indptr, k, side="right") - 1, raw.matrix.indices[k]]
         first, second = ids[ends].tolist()
         raise InputError(
-            f"in {raw.origin} the edge from {first!r} to {second!r} has weight {weight[k]}; "
-            "weights must be finite and not negative."
+            f"in {raw.origin} the edge from {first!r} to {second!r} has weight {weight[k]}; {WEIGHTS}"
         )
+
+
+def is_weight(weight: Array) -> Array:
+    """Where a weight is 0 or in the range in which degrees, their roots and products stay exact in every kernel."""
+    return np.asarray((weight == 0) | ((weight >= MIN_WEIGHT) & (weight <= MAX_WEIGHT)))

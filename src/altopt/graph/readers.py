@@ -18,6 +18,8 @@ ACCEPTED = (
     "target, a path (.parquet, .csv, .npz) or a Graph"
 )
 
+MAX_NODES = 2**31 - 1  # positions are stored in 32 bits
+
 
 @dataclass(frozen=True)
 class RawGraph:
@@ -184,7 +186,7 @@ def as_positions(ends: Array) -> Array:
         )
     if ends.size and ends.min() < 0:
         raise InputError(f"edge ends are node positions from 0 on; got {ends[ends < 0][0]}.")
-    if ends.size and ends.max() >= 2**31:
+    if ends.size and ends.max() >= MAX_NODES:
         raise InputError(
             f"edge ends are node positions; {ends.max()} looks like an id. "
             "Give ids as a table with columns source and target, or list them in nodes=."

@@ -12,6 +12,10 @@ from altopt.errors import InputError
 MAX_SEED = 2**32 - 1  # as scikit-learn's random_state
 
 
+SMALL, LARGE = 1e-12, 1e12  # beyond these, products and quotients of settings lose all their digits
+MAX_COUNT = 10**9
+
+
 @dataclass(frozen=True)
 class Rule:
     """What a setting may be: a whole or a real number between bounds, or one of a few other values."""
@@ -19,8 +23,8 @@ class Rule:
     kind: Literal["whole", "real"]
     expected: str  # completes "<setting> must be ..."
     least: float = 0.0
-    most: float = np.inf
-    open_below: bool = False  # the least value itself is refused
+    most: float = MAX_COUNT
+    or_zero: bool = False  # 0 is allowed beside the range
     others: tuple[str | None, ...] = ()
     hint: str = ""
 
@@ -31,28 +35,30 @@ class Rule:
         kind = numbers.Integral if self.kind == "whole" else numbers.Real
         if not isinstance(value, kind) or isinstance(value, bool):
             return False
-        number = float(value)
-        above = number > self.least if self.open_below else number >= self.least
-        return above and number <= self.most and number < np.inf
+        return bool((self.or_zero and value == 0) or self.least <= value <= self.most)
 
 
-WEIGHT = "a number from 0 on, or None to let held-out labels choose it"
-COUNT = "a whole number from 0 on"
+WEIGHT = f"0, a number from {SMALL:g} to {LARGE:g}, or None to let held-out labels choose it"
+COUNT = f"a whole number from 0 to {MAX_COUNT:,}"
 
 RULES: dict[str, Rule] = {
-    "feature_weight": Rule("real", WEIGHT, others=(None,), hint="0 leaves the features out."),
-    "label_weight": Rule("real", WEIGHT, others=(None,), hint="0 leaves the given labels out."),
+    "feature_weight": Rule("real", WEIGHT, SMALL, LARGE, True, (None,), "0 leaves the features out."),
+    "label_weight": Rule("real", WEIGHT, SMALL, LARGE, True, (None,), "0 leaves the given labels out."),
     "restart": Rule(
         "real",
-        "a number above 0 and at most 1, or None for the default",
+        f"a number from {SMALL:g} to 1, or None for the default",
+        least=SMALL,
         most=1.0,
-        open_below=True,
         others=(None,),
         hint="1 means no diffusion.",
     ),
     "n_diffusion": Rule("whole", COUNT, hint="0 means no diffusion."),
     "temperature": Rule(
-        "real", "a number above 0", open_below=True, hint="Lower is surer; the default is 0.2."
+        "real",
+        f"a number from {SMALL:g} to {LARGE:g}",
+        least=SMALL,
+        most=LARGE,
+        hint="Lower is surer; the default is 0.2.",
     ),
     "n_rounds": Rule(
         "whole", f"{COUNT} or 'full'", others=("full",), hint="0 trains the encoder on labels alone."
@@ -68,16 +74,18 @@ RULES: dict[str, Rule] = {
     "min_confidence": Rule(
         "real", "a number from 0 to 1", most=1.0, hint="0 uses pseudo-labels of any confidence."
     ),
-    "n_neighbors": Rule("whole", "a whole number from 1 on", least=1, hint="The default is 10."),
+    "n_neighbors": Rule(
+        "whole", f"a whole number from 1 to {MAX_COUNT:,}", least=1, hint="The default is 10."
+    ),
 }
 
 
 def check_setting(name: str, value: Any) -> None:
     """Refuse a value that breaks the rule of its setting.
 
-    >>> check_setting("n_diffusion", -3)
+    >>> check_setting("n_neighbors", 0)
     Traceback (most recent call last):
-    altopt.errors.InputError: n_diffusion must be a whole number from 0 on, but is -3. 0 means no diffusion.
+    altopt.errors.InputError: n_neighbors must be a whole number from 1 to 1,000,000,000, but is 0. The default is 10.
     """
     rule = RULES[name]
     if not rule.allows(value):
