@@ -27,6 +27,10 @@ class DiskError(InputError):
     """
 
 
+class InputTypeError(InputError, TypeError):
+    """An InputError about the type of a value, a `TypeError` too."""
+
+
 class MissingExtra(InputError):
     """An optional package is needed and not installed; the message names the extra of altopt that brings it."""
 

@@ -6,7 +6,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import _check_feature_names, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from altopt.arrays import Array
 from altopt.defaults import DEFAULTS, Defaults
@@ -20,9 +20,11 @@ from altopt.fitted.request import Change, NewFeatures
 from altopt.fitted.suggest import suggest
 from altopt.fitted.update import update
 from altopt.graph import Graph
+from altopt.graph.features import read_features
 from altopt.graph.knn import Neighbours
+from altopt.graph.magnitudes import column_exponents, scaled, scaled_later
 from altopt.graph.settings import check_settings
-from altopt.graph.validation import UNKNOWN, check_features, read_validation, read_X, read_y
+from altopt.graph.validation import UNKNOWN, read_validation, read_y
 from altopt.inputs import Inputs
 from altopt.io import store
 from altopt.io.folder import named_folder
@@ -216,13 +218,13 @@ class AltOpt(FittedAttributes, ClassifierMixin, BaseEstimator):  # type: ignore[
         check_settings(self.get_params(deep=False))
         parameters, self._fitted = self.parameters(), None
         self._checksums: dict[Path, str | None] = {}  # of the folders that hold this model
-        _check_feature_names(self, X, reset=True)
-        X, row_ids = read_X(X)
-        X = self._check_X(X, reset=True)
+        X, row_ids = read_features(self, X, reset=True, missing=self._takes_missing())
+        exponents = column_exponents(X)
+        X = scaled(X, exponents)
         classes, codes = read_y(y, X.shape[0], self.classes)
         neighbours, graph = self._read_graph(graph, X, row_ids)
         judged = read_validation(validation, graph, codes != UNKNOWN, classes)
-        source = Source(X, graph, neighbours, classes, codes, judged)
+        source = Source(X, exponents, graph, neighbours, classes, codes, judged)
         folder = None if checkpoint is None else Path(checkpoint)
         self._fitted = fit_model(parameters, source, Progress(on_round, folder, resume))
         return self
@@ -250,10 +252,7 @@ class AltOpt(FittedAttributes, ClassifierMixin, BaseEstimator):  # type: ignore[
         ids : array-like, optional
             Ids of the new nodes.
         """
-        check_is_fitted(self)
-        _check_feature_names(self, X, reset=False)
-        X, row_ids = read_X(X)
-        X = self._check_X(X, reset=False)
+        X, row_ids = self._read_later(X)
         row_ids = row_ids if ids is None else np.asarray(ids)
         return self.fitted_.readout.soften(scores_of_new_nodes(self.fitted_, X, row_ids, edges))
 
@@ -374,21 +373,16 @@ class AltOpt(FittedAttributes, ClassifierMixin, BaseEstimator):  # type: ignore[
 
     # reading X
 
-    def _check_X(self, X: Any, reset: bool) -> Any:
-        return check_features(self, X, reset, self._takes_missing())
+    def _read_later(self, X: Any, by_name: bool = True) -> tuple[Any, Any]:
+        """Features of nodes that were not part of the fit, checked and scaled as those of the fit, and row ids."""
+        check_is_fitted(self)
+        missing = self._takes_missing()
+        X, row_ids = read_features(self, X, reset=False, missing=missing, by_name=by_name)
+        return scaled_later(X, self.fitted_.feature_exponents), row_ids
 
     def _read_new_features(self, features: Any) -> NewFeatures | None:
         """Features of new nodes, checked."""
-        if features is None:
-            return None
-        check_is_fitted(self)
-        X, row_ids = read_X(features)
-        if X.ndim != 2 or X.shape[1] != self.n_features_in_:
-            raise InputError(
-                f"features must have {self.n_features_in_} columns, as X had at the fit, but its shape is {X.shape}: "
-                f"{X.shape[-1]} features."
-            )
-        return NewFeatures(self._check_X(X, reset=False), row_ids)
+        return None if features is None else NewFeatures(*self._read_later(features, by_name=False))
 
     def _takes_missing(self) -> bool:
         return self.parameters().resolved_encoder().takes_missing

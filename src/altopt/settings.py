@@ -64,7 +64,8 @@ def check_number(
 
 def is_number(value: Any) -> bool:
     """Whether it is a finite number, and so small that its square is one."""
-    return isinstance(value, Real) and not isinstance(value, bool) and bool(abs(value) <= MAX_NUMBER)
+    number: Any = value
+    return isinstance(value, Real) and not isinstance(value, bool) and bool(abs(number) <= MAX_NUMBER)
 
 
 def check_choice(part: Any, name: str, choices: tuple[Any, ...]) -> None:

@@ -10,7 +10,8 @@ import numpy as np
 from altopt.arrays import Array
 from altopt.errors import InputError
 from altopt.graph import Graph
-from altopt.graph.validation import UNKNOWN, as_column, known_labels, read_X, read_y, require_finite
+from altopt.graph.features import read_X, require_finite
+from altopt.graph.validation import UNKNOWN, as_column, known_labels, read_y
 
 SearchSpace = dict[str, tuple[Any, ...]]
 EpochCallback = Callable[[Array], bool]

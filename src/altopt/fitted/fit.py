@@ -34,7 +34,8 @@ WIDTH_OF_INPUTS = 256  # columns of the encoder's inputs that decide how many th
 class Source:
     """What a fit starts from, read and checked."""
 
-    X: Any
+    X: Any  # scaled by the exponents
+    feature_exponents: Array | None  # of the power of two that each column was divided by
     graph: Graph
     neighbours: Neighbours | None  # where the graph was built from X
     classes: Array
@@ -126,6 +127,7 @@ def fit_by_steps(
         n_diffusion=parameters.n_diffusion,
         seed=data.seed,
         n_features=n_features,
+        feature_exponents=source.feature_exponents,
         last_graph=graph,
         neighbours=source.neighbours,
         inputs=inputs,

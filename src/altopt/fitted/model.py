@@ -80,6 +80,7 @@ class FittedModel:
     n_diffusion: int
     seed: int
     n_features: int
+    feature_exponents: Array | None  # of the power of two that each column of X was divided by, where any was
     last_graph: Graph  # as of the fit or the last re-solve: `graph` has the edges that pushes changed since
     neighbours: Neighbours | None  # where the graph was built from X
     inputs: Prepared

@@ -35,7 +35,8 @@ class Rule:
         kind = numbers.Integral if self.kind == "whole" else numbers.Real
         if not isinstance(value, kind) or isinstance(value, bool):
             return False
-        return bool((self.or_zero and value == 0) or self.least <= value <= self.most)
+        number: Any = value
+        return bool((self.or_zero and number == 0) or self.least <= number <= self.most)
 
 
 WEIGHT = f"0, a number from {SMALL:g} to {LARGE:g}, or None to let held-out labels choose it"
