@@ -9,7 +9,7 @@ import pytest
 from altopt import AltOpt, InputError
 from altopt.graph.settings import RULES, check_setting, check_settings, seed_of
 
-WEIGHTS = [-1, -0.5, np.nan, np.inf, "high", True, [1.0], 1e160, 1e30, 1e-300, 10**400]
+WEIGHTS = [-1, -0.5, np.nan, np.inf, "high", True, [1.0], 1e160, 1e30, 1e-12, 1e-300, 10**400]
 COUNTS = [-3, 2.5, 5.0, True, "many", np.nan, np.inf, 10**400, 2**63]
 
 REFUSED = {
@@ -27,9 +27,9 @@ REFUSED = {
 }
 
 TAKEN = {
-    "feature_weight": [0, 2, 0.5, None, 1e-12],
-    "label_weight": [0, 2, 0.5, None, 1e12],
-    "restart": [1, 0.1, None, 1e-6],
+    "feature_weight": [0, 2, 0.5, None, 1e-5],
+    "label_weight": [0, 2, 0.5, None, 1e8],
+    "restart": [1, 0.1, None, 1e-5],
     "n_diffusion": [0, 10],
     "temperature": [1e-3, 1, 10.0],
     "n_rounds": [0, 5, "full"],

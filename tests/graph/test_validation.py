@@ -82,9 +82,9 @@ def spoiled_weight(A, value):
     [
         (
             {"restart": 0},
-            "restart must be a number above 0 and at most 1, .* but is 0. 1 means no diffusion.",
+            "restart must be a number from 1e-06 to 1, .* but is 0. 1 means no diffusion.",
         ),
-        ({"n_rounds": 2.5}, "n_rounds must be a whole number from 0 on or 'full', but is 2.5"),
+        ({"n_rounds": 2.5}, "n_rounds must be a whole number from 0 to 1,000,000,000 or 'full', but is 2.5"),
         ({"random_state": -1}, "random_state must be a whole number from 0 to 4294967295, .* but is -1"),
         ({"classes": [0, 2]}, "y holds the label 1, which classes= does not list"),
         ({"encoder": StandardScaler()}, "must have predict_proba and a fit that takes sample_weight"),

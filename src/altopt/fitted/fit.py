@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from altopt.arrays import Array, working_dtype
+from altopt.errors import InputError
 from altopt.fitted.model import FittedModel, ReadoutRule, reached_nodes
 from altopt.graph import Graph
 from altopt.graph.knn import Neighbours
@@ -105,6 +106,7 @@ def fit_by_steps(
             evaluator.leave_one_out_scores(choice.plan)  # before the rounds, whose last update is not stored
         problem = data.problem(candidate, validation=source.validation)
         outcome = alternate_from(parameters, problem, candidate, data, checkpoint, on_round)
+        require_finite_outcome(outcome)
         leave_one_out: LeaveOneOut | str = NOT_HELD_BACK
         tempered, graph_help = None, None
         if evaluator is not None:
@@ -147,6 +149,17 @@ def fit_by_steps(
         trace=as_dicts(outcome.trace),
         outcome=outcome.reason,
     )
+
+
+def require_finite_outcome(outcome: Outcome) -> None:
+    """Refuse an F or P with infinity or NaN in it, however it came about."""
+    for name, rows in (("F", outcome.F), ("P, the encoder's output,", outcome.P)):
+        if not np.isfinite(rows.sum(dtype=np.float64)) and not np.isfinite(rows).all():
+            node = int(np.argmin(np.isfinite(rows).all(axis=1)))
+            raise InputError(
+                f"the fit broke down: {name} is not finite at node {node}. The settings or an encoder of your own led "
+                "beyond the range of floating-point numbers; try the defaults, and scale the columns of X."
+            )
 
 
 def choose(parameters: Parameters, usual: Candidate, evaluator: Evaluator | None, graph: Graph) -> Choice:

@@ -11,6 +11,8 @@ from altopt.fitted.model import FittedModel
 from altopt.graph import Graph, tables
 from altopt.graph.ids import comes_from
 from altopt.graph.knn import Neighbours
+from altopt.graph.placement import WEIGHTS, is_weight
+from altopt.graph.readers import as_weights
 from altopt.graph.validation import UNKNOWN
 from altopt.inputs import ChangedNodes, NewNodes
 from altopt.operator import NormalizedAdjacency
@@ -82,7 +84,7 @@ def resolve_edges(graph: Graph, n_new: int, new_ids: Any, edges: Any) -> tuple[A
             key: row for row, key in enumerate(new_ids.tolist() if new_ids is not None else range(n_new))
         }
         source, target = (name_positions(graph, names, columns[name]) for name in ("source", "target"))
-        weight = np.asarray(columns.get("weight", np.full(len(source), default)), dtype=np.float64)
+        weight = as_weights(columns["weight"]) if "weight" in columns else np.full(len(source), default)
     else:
         rows, known = as_pairs(edges)
         if len(rows) and not (rows.min() >= 0 and rows.max() < n_new):
@@ -93,8 +95,9 @@ def resolve_edges(graph: Graph, n_new: int, new_ids: Any, edges: Any) -> tuple[A
         source = rows + graph.n_nodes
         target = graph.positions(known)
         weight = np.full(len(rows), default)
-    if len(weight) and not (np.isfinite(weight).all() and weight.min() >= 0):
-        raise InputError("edges holds a weight that is negative or not a number. Weights are 0 or more.")
+    valid = is_weight(weight)
+    if not valid.all():
+        raise InputError(f"edges holds the weight {weight[np.argmin(valid)]}; {WEIGHTS}")
     return source, target, weight
 
 

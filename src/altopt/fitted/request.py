@@ -13,6 +13,7 @@ from altopt.fitted.model import FittedModel
 from altopt.graph import tables
 from altopt.graph.ids import comes_from
 from altopt.graph.knn import Neighbours
+from altopt.graph.placement import MAX_WEIGHT, MIN_WEIGHT, is_weight
 from altopt.graph.validation import UNKNOWN, is_unknown
 
 Edges = dict[tuple[int, int], float | None]  # the lower position first; 0 removes, None is a weight not given
@@ -218,11 +219,11 @@ def read_edges(edges: Any, place: Callable[[Any, str], int]) -> tuple[Edges, lis
     for row in rows:
         source, target = place(row[0], "edges"), place(row[1], "edges")
         weight = row[2] if len(row) == 3 else None
-        weight = None if weight is None or weight != weight else float(weight)
-        if weight is not None and not 0 <= weight < np.inf:
+        weight = None if weight is None or weight != weight else as_weight(weight)
+        if weight is not None and not is_weight(weight):
             raise InputError(
                 f"edges gives the edge from {row[0]!r} to {row[1]!r} the weight {weight}. "
-                "Weights are finite; 0 removes the edge."
+                f"Weights are finite; 0 removes the edge, others lie from {MIN_WEIGHT:g} to {MAX_WEIGHT:g}."
             )
         if source == target:
             continue  # a self-loop says nothing, as at the fit
@@ -233,6 +234,14 @@ def read_edges(edges: Any, place: Callable[[Any, str], int]) -> tuple[Edges, lis
             )
         arcs.append((source, target))
     return weights, arcs
+
+
+def as_weight(value: Any) -> float:
+    """A weight as a float; what is none is NaN, which the check of weights refuses."""
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return float("nan")
 
 
 def plain_pairs(values: Any, what: str, widths: tuple[int, ...], hint: str) -> list[Any]:

@@ -1,4 +1,4 @@
-"""X: read in any form, checked once, and brought into the range of float32."""
+"""X: read in any form, checked once."""
 
 import numbers
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Features too large or too small for float32: brought into its range by powers of two, which are kept for later nodes."""
+"""Features too large or too small for float32: brought into its range by powers of two, kept for later nodes."""
 
 from typing import Any
 
@@ -10,7 +10,9 @@ from altopt.errors import InputError
 
 LARGEST = 2.0**50  # columns up to this size can be squared and summed in float32
 SMALLEST = 2.0**-50  # and those from this on
-NEGLIGIBLE = 2.0**-100  # rounding errors beside ordinary columns are larger than this, and stay as small as they are
+NEGLIGIBLE = (
+    2.0**-100
+)  # rounding errors beside ordinary columns are larger than this, and stay as small as they are
 MOST_LATER = 2.0**60  # of a number among later nodes
 
 
@@ -79,7 +81,9 @@ def scaled_later(X: Any, exponents: Array | None) -> Any:
     beyond = np.abs(later if entries is None else entries.data) > MOST_LATER
     if beyond.any():
         at = np.argwhere(beyond)[0]
-        row, column = (int(k) for k in (at if entries is None else (place[at[0]] for place in entries.coords)))
+        row, column = (
+            int(k) for k in (at if entries is None else (place[at[0]] for place in entries.coords))
+        )
         raise InputError(
             f"X has {X[row, column]:g} in row {row}, column {column}, too large beside the numbers of the fit. "
             "Correct it, or fit again with such numbers."

@@ -106,6 +106,6 @@ def refuse_bad_weights(raw: RawGraph, placed: Placed, ids: Array) -> None:
         )
 
 
-def is_weight(weight: Array) -> Array:
+def is_weight(weight: Array | float) -> Array:
     """Where a weight is 0 or in the range in which degrees, their roots and products stay exact in every kernel."""
     return np.asarray((weight == 0) | ((weight >= MIN_WEIGHT) & (weight <= MAX_WEIGHT)))

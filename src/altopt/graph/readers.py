@@ -88,7 +88,7 @@ def from_columns(columns: dict[str, Array], origin: str) -> RawGraph:
     source, target = (as_ids(columns[name], f"{origin}, column {name!r},") for name in ("source", "target"))
     weight = None
     if "weight" in columns:
-        weight = _weights(columns["weight"], f"{origin}, column 'weight',")
+        weight = as_weights(columns["weight"], f"{origin}, column 'weight',")
     return RawGraph(source, target, weight, endpoints="ids", origin=origin)
 
 
@@ -113,7 +113,7 @@ def _from_pairs(pairs: list[Any]) -> RawGraph:
     source, target = (as_ids([p[k] for p in pairs], f"entry {k} of the pairs") for k in (0, 1))
     weight = None
     if any(len(p) == 3 for p in pairs):
-        weight = _weights(as_array([p[2] if len(p) == 3 else 1 for p in pairs]))
+        weight = as_weights(as_array([p[2] if len(p) == 3 else 1 for p in pairs]))
     if pairs and not (source.dtype.kind in "iuf" and target.dtype.kind in "iuf"):
         return RawGraph(source, target, weight, endpoints="ids")
     return RawGraph(source, target, weight)
@@ -129,7 +129,7 @@ def _from_networkx(g: Any) -> RawGraph:
     target = np.fromiter((row[v] for _, v, _ in edges), np.int64, len(edges))
     weight = None
     if any(w is not None for _, _, w in edges):
-        weight = _weights(as_array([1 if w is None else w for _, _, w in edges]))
+        weight = as_weights(as_array([1 if w is None else w for _, _, w in edges]))
     return RawGraph(
         source,
         target,
@@ -154,7 +154,7 @@ def _from_data(data: Any) -> RawGraph:
     ):  # Data warns where it has to guess the number of nodes; the edges then count
         warnings.simplefilter("ignore")
         n_nodes = int(data.num_nodes or 0)
-    weights = None if weight is None else _weights(weight.detach().cpu().numpy().reshape(-1))
+    weights = None if weight is None else as_weights(weight.detach().cpu().numpy().reshape(-1))
     if weights is not None and len(weights) != len(edges.source):
         raise InputError(f"edge_weight has {len(weights):,} entries for {len(edges.source):,} edges.")
     return RawGraph(edges.source, edges.target, weights, n_nodes=n_nodes, endpoints="fixed")
@@ -194,10 +194,14 @@ def as_positions(ends: Array) -> Array:
     return ends.astype(np.int64) if ends.dtype.kind == "u" else ends
 
 
-def _weights(values: Array, what: str = "edge weights") -> Array:
+def as_weights(values: Array, what: str = "edge weights") -> Array:
+    """Edge weights in float64; None becomes NaN."""
     if values.dtype.kind not in "biuf":
         for value in values.tolist():
             if value is not None and (isinstance(value, str | bytes) or not hasattr(value, "__float__")):
                 raise InputError(f"{what} must be numbers; got {value!r}.")
-        values = np.array(values.tolist(), np.float64)  # None becomes NaN, and is refused by name later
+        try:
+            values = np.array(values.tolist(), np.float64)  # None becomes NaN, and is refused by name later
+        except (TypeError, ValueError, OverflowError) as error:
+            raise InputError(f"{what} must be numbers, but cannot be read as such: {error}.") from error
     return values.astype(np.float64, copy=False)

@@ -12,7 +12,7 @@ from altopt.errors import InputError
 MAX_SEED = 2**32 - 1  # as scikit-learn's random_state
 
 
-SMALL, LARGE = 1e-12, 1e12  # beyond these, products and quotients of settings lose all their digits
+SMALL, LARGE = 1e-6, 1e9  # beyond these, F loses its digits and solvers make thousands of steps
 MAX_COUNT = 10**9
 
 

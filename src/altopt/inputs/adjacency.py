@@ -9,13 +9,14 @@ import scipy.sparse as sp
 from altopt.arrays import Array
 from altopt.defaults import DEFAULTS
 from altopt.graph import Graph
+from altopt.graph.magnitudes import LARGEST, SMALLEST
 from altopt.inputs.directions import leading_directions
 from altopt.inputs.inputs import ChangedNodes, Inputs, InputSource, NewNodes, PreparedMatrix
 from altopt.inputs.memory import ENTRY, INDEX, InputMemory, SourceShape, sketch_bytes, stored_bytes
 from altopt.io.array_io import from_arrays, to_arrays
 from altopt.operator.diffusion import Direction
 from altopt.operator.feature_matrix import FeatureMatrix, impute
-from altopt.operator.scaling import row_norms, unit_rows
+from altopt.operator.scaling import row_norms, row_stochastic, unit_rows
 from altopt.settings import check_choice, check_count
 
 
@@ -38,7 +39,7 @@ class PreparedAdjacency(PreparedMatrix):
     def _unit_rows(self, nodes: NewNodes | ChangedNodes) -> Any:
         A = {"out": nodes.out, "in": nodes.into, "both": nodes.out.maximum(nodes.into)}[self.direction]
         n = self.Z.shape[1] if self.V is None else len(self.V)
-        R = unit_rows(sp.csr_array(A[:, :n], dtype=np.float32))
+        R = unit_rows(in_float32(A[:, :n]))
         return R if self.V is None else np.asarray(R @ self.V)
 
     @property
@@ -93,7 +94,7 @@ class AdjacencyInputs(Inputs):
     def prepare(self, source: InputSource) -> PreparedAdjacency:
         graph = source.graph
         A = graph.adjacency_along(self.direction, f"direction={self.direction!r}")
-        R = unit_rows(sp.csr_array(A, dtype=np.float32))
+        R = unit_rows(in_float32(A))
         if self.n_components is None:
             return PreparedAdjacency(R, None, self.direction)
         rank = min(self.n_components, graph.n_nodes)
@@ -114,6 +115,13 @@ class AdjacencyInputs(Inputs):
             return InputMemory(sparse)
         rank = min(self.n_components, shape.n_nodes)
         return InputMemory(shape.block(rank), shape.block(rank), sparse + sketch_bytes(shape, rank, 4))
+
+
+def in_float32(A: Any) -> Any:
+    """A in float32; where its weights are too large or too small to be squared there, each row divided by its sum."""
+    A = sp.csr_array(A)
+    in_range = not A.nnz or (A.data.min() >= SMALLEST and A.data.max() <= LARGEST)
+    return sp.csr_array(A if in_range else row_stochastic(A), dtype=np.float32)
 
 
 def start_from(graph: Graph, X: Any, width: int, seed: int) -> Array:

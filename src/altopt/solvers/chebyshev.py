@@ -7,11 +7,13 @@ import numpy as np
 
 from altopt.arrays import Array
 from altopt.errors import InputError
+from altopt.settings import check_count, check_number
 from altopt.solvers.fused import FusedSystem
 from altopt.solvers.solver import Solution, Solver, Steps, certain, conclude, require_quadratic
 from altopt.views import Curvature, Objective, System
 
 DEFAULT_N_STEPS = 15  # without n_steps and rtol
+MAX_STEPS = 3_000  # with rtol alone: enough for feature_weight 1e-4 and rtol 1e-6
 
 
 @dataclass(frozen=True)
@@ -26,7 +28,7 @@ class ChebyshevSteps(Solver):
     Parameters
     ----------
     n_steps : int, optional
-        Steps to make, with `rtol` at most. By default 15; with `rtol` as many as theory asks for.
+        Steps to make, with `rtol` at most. By default 15; with `rtol` as many as theory asks for, up to 3,000.
     rtol : float, optional
         Stop when ||F - F*|| <= rtol ||F*|| is certain: each step measures the residual of the F it starts from.
     storage : {"float16", "float32", "float64"}, optional
@@ -51,6 +53,10 @@ class ChebyshevSteps(Solver):
     n_steps: int | None = None
     rtol: float | None = None
     storage: str | None = None
+
+    def __post_init__(self) -> None:
+        check_count(self, "n_steps", 0, optional=True)
+        check_number(self, "rtol", above=0, optional=True)
 
     @property
     def converges(self) -> bool:
@@ -120,7 +126,8 @@ class ChebyshevSteps(Solver):
         q = (root + 1) / max(root - 1, 1e-12)
         # from ||r|| <= ||rhs|| + ||H F||, which is a few times high / low of what may be left
         uneven = float(np.sqrt(np.max(bounds.step_scale) / np.min(bounds.step_scale)))
-        return 3 + int(np.ceil(np.log(20 * uneven * high / low / self.rtol) / np.log(q)))
+        n_steps = np.log(20 * uneven * high / low / self.rtol) / np.log(q)
+        return int(min(3 + np.ceil(n_steps), MAX_STEPS))
 
     def _reason(self, n_steps: int, reached: bool) -> str:
         if self.rtol is None:

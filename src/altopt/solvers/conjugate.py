@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from altopt.arrays import Array
+from altopt.settings import check_count, check_number
 from altopt.solvers.fused import FusedSystem
 from altopt.solvers.solver import (
     Solution,
@@ -49,6 +50,10 @@ class ConjugateGradient(Solver):
 
     rtol: float = 1e-6
     max_steps: int = 1000
+
+    def __post_init__(self) -> None:
+        check_number(self, "rtol", above=0)
+        check_count(self, "max_steps", 0)
 
     @property
     def converges(self) -> bool:

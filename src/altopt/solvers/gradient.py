@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from altopt.arrays import Array
+from altopt.settings import check_count
 from altopt.solvers.fused import FusedSystem
 from altopt.solvers.solver import Solution, Solver, Steps, conclude
 from altopt.views import Objective
@@ -37,6 +38,9 @@ class GradientSteps(Solver):
 
     n_steps: int = 10
     storage: str | None = None
+
+    def __post_init__(self) -> None:
+        check_count(self, "n_steps", 0)
 
     @property
     def converges(self) -> bool:
@@ -74,6 +78,9 @@ class JacobiSteps(Solver):
 
     n_steps: int = 10
     storage: str | None = None
+
+    def __post_init__(self) -> None:
+        check_count(self, "n_steps", 0)
 
     @property
     def converges(self) -> bool:

@@ -155,6 +155,7 @@ class State:
     last_start: Array | None = None  # where the update that gave F started; None for a solver that converges
     last_steps: Steps | None = None  # the steps it made from there
     priors: Array | None = None  # class priors, where pseudo labels keep to them
+    shortfall: str = ""  # what the solver says of a tolerance that the last update of F did not reach
 
 
 @dataclass(frozen=True)
@@ -266,6 +267,7 @@ def solve_from_start(objective: Objective, state: State, solver: Solver) -> Solu
     state.last_start = None if solver.converges else state.start
     solution = solver.solve(objective, state.start)
     state.last_steps = solution.steps
+    state.shortfall = "" if solution.converged else f" F: {solution.reason}"
     return solution
 
 
@@ -351,11 +353,11 @@ def conclude(state: State, schedule: Schedule) -> Outcome:
         reason = f"Reached n_rounds={schedule.n_rounds}; {changed:.2%} of the nodes changed their label in the last one"
     best = state.best
     if best is None:
-        reason += "."
+        reason += f".{state.shortfall}"
         return Outcome(
             state.F, state.P, state.learner, state.trace, reason, state.last_start, state.last_steps
         )
-    reason += f". Kept round {best.round}, the best on the validation labels ({best.accuracy:.2%})."
+    reason += f". Kept round {best.round}, the best on the validation labels ({best.accuracy:.2%}).{state.shortfall}"
     return Outcome(best.F, best.P, best.learner, state.trace, reason, best.start, best.steps)
 
 
