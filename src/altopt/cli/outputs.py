@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from altopt.cli.console import show
 from altopt.errors import DiskError, InputError
-from altopt.io.files import replacing, write_text
-from altopt.io.folder import HEAD, folder_lock, read_head
+from altopt.io.files import new_folder, replacing, write_text
+from altopt.io.folder import HEAD, folder_lock, remove_folder
 
 if TYPE_CHECKING:
     from altopt import AltOpt
@@ -30,8 +30,7 @@ BANNER = (
 
 @contextmanager
 def held(folder: Path, wait: float = 600.0) -> Iterator[None]:
-    """Keep other processes from changing a stored model, from its load until all that follows from it is written."""
-    read_head(folder, "model")  # no lock where no model is
+    """Keep other processes from changing a model, from its load until all that follows from it is written."""
     notice = f"Waiting for another process that is writing {folder}."
     with folder_lock(folder, wait, on_wait=lambda: show(notice, err=True)):
         yield
@@ -42,7 +41,7 @@ def store(model: "AltOpt", folder: Path, also: Path | None = None) -> list[str]:
 
     Until all is done a note beside the model says so, for whoever comes after a kill. Returns what to tell the user.
     """
-    with folder_lock(folder) if (folder / HEAD).is_file() else nullcontext():
+    with held(folder) if (folder / HEAD).is_file() else nullcontext():
         predictions, report, note = outputs_beside(folder)
         if predictions or report is not None:
             write_text(note, NOTE_TEXT)
@@ -68,14 +67,16 @@ def store(model: "AltOpt", folder: Path, also: Path | None = None) -> list[str]:
 
 @contextmanager
 def replaced_by_a_fit(out: Path) -> Iterator[None]:
-    """Hold the model of an earlier fit in `out` while the block replaces it and what lies beside it."""
+    """Hold the model's folder in `out` while the block writes a fit's results in place of those of an earlier one."""
     folder, note = out / "model", out / NOTE
-    if not (folder / HEAD).is_file():
-        yield
-        return
-    with folder_lock(folder):
-        write_text(note, NOTE_TEXT)
-        yield
+    with new_folder(folder), held(folder):
+        if (folder / HEAD).is_file():
+            write_text(note, NOTE_TEXT)
+        try:
+            yield
+        finally:
+            if not (folder / HEAD).is_file():
+                remove_folder(folder, "model")
         note.unlink(missing_ok=True)
 
 

@@ -25,6 +25,7 @@ def report(
     from altopt.cli import outputs
     from altopt.cli.commands.predict import model_folder
     from altopt.io.files import check_output
+    from altopt.io.folder import read_head
 
     if out is not None:
         check_output(out, "--out")
@@ -39,6 +40,7 @@ def report(
         page = out or folder / "report.html"
         check_output(page, "the page")
         model = model_folder(folder)
+        read_head(model, "model")  # no lock where no model is
         with outputs.held(model) if outputs.same_file(page.parent, model.parent) else nullcontext():
             outputs.report(AltOpt.load(model), model, page)
     show(f"Wrote {page}.")

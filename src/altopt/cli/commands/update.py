@@ -59,7 +59,7 @@ def update(
     from altopt.cli import outputs
     from altopt.errors import InputError
     from altopt.io.files import check_output
-    from altopt.io.folder import refuse_foreign
+    from altopt.io.folder import read_head, refuse_foreign
 
     if labels is None and edges is None and features is None:
         raise InputError("nothing to update: give --labels, --edges or --features.")
@@ -71,6 +71,7 @@ def update(
     if predictions is not None:
         check_output(predictions, "--predictions")
     folder = model_folder(model)
+    read_head(folder, "model")  # no lock where no model is
     place = out or folder
     in_place = not dry_run and outputs.same_file(place, folder)
     with outputs.held(folder, wait) if in_place else nullcontext():
