@@ -368,18 +368,11 @@ def array_retyped(head: Head, arrays: Arrays, chance: Chance) -> None:
 
 def array_outside(head: Head, arrays: Arrays, chance: Chance) -> None:
     """Whole numbers that point outside, others that are not finite."""
-    name = some_array(arrays, chance)
+    names = sorted(name for name, array in arrays.items() if array.size and array.dtype.kind in "if")
+    name = names[chance.integers(len(names))]
     array = arrays[name] = arrays[name].copy()
-    at = int(chance.integers(array.size))
-    if array.dtype.kind in "iu":
-        info = np.iinfo(array.dtype)
-        array.flat[at] = [info.max, info.min, -7, 5_000_000, array.size][chance.integers(5)] & info.max
-        if info.min < 0 and chance.random() < 0.5:
-            array.flat[at] = [-7, info.min][chance.integers(2)]
-    elif array.dtype.kind == "f":
-        array.flat[at] = [np.nan, np.inf, -np.inf][chance.integers(3)]
-    else:
-        array.flat[at] = not array.flat[at]
+    odd = [np.nan, np.inf, -np.inf] if array.dtype.kind == "f" else [np.iinfo(array.dtype).max, -7, 5_000_000]
+    array.flat[chance.integers(array.size)] = odd[chance.integers(3)]
 
 
 def array_dropped(head: Head, arrays: Arrays, chance: Chance) -> None:
