@@ -10,15 +10,18 @@ OPENING = """# Command line
 
 `altopt COMMAND --help` prints the same. This page is written from the commands by `python docs/command_line.py`.
 
-Tables in and out are Parquet or CSV with your own node ids, which are kept through to the output. MODEL is the folder
+Tables in and out are Parquet or CSV with your own node ids, which are kept through to the output (whole numbers
+or text; other types are refused before the work). MODEL is the folder
 that `altopt fit --out` wrote, or the `model` folder in it.
 
 | exit code | meaning |
 |--:|---|
 | 0 | done |
 | 2 | the input or the call is wrong: one line on stderr names the file, row or column and the way out |
+| 2 | a disk cannot be written; what was there before is whole |
 | 1 | an internal error in altopt; `ALTOPT_TRACEBACK=1` shows where |
-| 130 | stopped by Ctrl-C; `altopt fit` goes on with `--resume` |
+| 130, 143, 129 | stopped by Ctrl-C, SIGTERM or SIGHUP; `altopt fit` goes on with `--resume` |
+| 141 | whoever read the output has gone, as in `altopt suggest MODEL \\| head -1` |
 
 | environment variable | meaning |
 |---|---|

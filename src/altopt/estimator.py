@@ -16,7 +16,7 @@ from altopt.fitted.explain import explain
 from altopt.fitted.explanation import Explanation
 from altopt.fitted.fit import OnRound, Progress, Source, fit_model
 from altopt.fitted.new_nodes import scores_of_new_nodes
-from altopt.fitted.request import Change, NewFeatures
+from altopt.fitted.request import Change, NewFeatures, plain_list
 from altopt.fitted.suggest import suggest
 from altopt.fitted.update import update
 from altopt.graph import Graph
@@ -27,7 +27,7 @@ from altopt.graph.settings import check_settings
 from altopt.graph.validation import UNKNOWN, read_validation, read_y
 from altopt.inputs import Inputs
 from altopt.io import store
-from altopt.io.folder import named_folder
+from altopt.io.files import as_path
 from altopt.operator.feature_matrix import has_missing
 from altopt.selection.candidates import Candidate
 from altopt.selection.parameters import Parameters
@@ -216,6 +216,7 @@ class AltOpt(FittedAttributes, ClassifierMixin, BaseEstimator):  # type: ignore[
             Go on after the last step that the checkpoint holds, with the same bits as an uninterrupted fit.
         """
         check_settings(self.get_params(deep=False))
+        folder = None if checkpoint is None else as_path(checkpoint, "checkpoint")
         parameters, self._fitted = self.parameters(), None
         self._checksums: dict[Path, str | None] = {}  # of the folders that hold this model
         X, row_ids = read_features(self, X, reset=True, missing=self._takes_missing())
@@ -225,7 +226,6 @@ class AltOpt(FittedAttributes, ClassifierMixin, BaseEstimator):  # type: ignore[
         neighbours, graph = self._read_graph(graph, X, row_ids)
         judged = read_validation(validation, graph, codes != UNKNOWN, classes)
         source = Source(X, exponents, graph, neighbours, classes, codes, judged)
-        folder = None if checkpoint is None else Path(checkpoint)
         self._fitted = fit_model(parameters, source, Progress(on_round, folder, resume))
         return self
 
@@ -284,7 +284,7 @@ class AltOpt(FittedAttributes, ClassifierMixin, BaseEstimator):  # type: ignore[
 
     def explain_many(self, nodes: Any, *, tolerance: float | None = None) -> list[Explanation]:
         """An explanation for each of several nodes."""
-        return explain(self.fitted_, list(nodes), tolerance)
+        return explain(self.fitted_, plain_list(nodes), tolerance)
 
     def update(
         self,
@@ -341,10 +341,9 @@ class AltOpt(FittedAttributes, ClassifierMixin, BaseEstimator):  # type: ignore[
         refused. So is the folder that this model was loaded from or stored in, where another process has stored
         something since: load it again and repeat the update. A symbolic link is followed.
         """
-        path = named_folder(path)
-        columns, place = list(getattr(self, "feature_names_in_", [])), path.resolve()
-        known = self._checksums
-        stored = store.Stored(self.get_params(deep=False), columns, self.fitted_, known.get(place))
+        fitted, path = self.fitted_, as_path(path, "path")
+        columns, known, place = list(getattr(self, "feature_names_in_", [])), self._checksums, path.resolve()
+        stored = store.Stored(self.get_params(deep=False), columns, fitted, known.get(place))
         known[place] = store.save(stored, path)
 
     @classmethod
@@ -354,7 +353,7 @@ class AltOpt(FittedAttributes, ClassifierMixin, BaseEstimator):  # type: ignore[
         `parts` are your own classes (views, inputs, encoders) that the model was fitted with: nothing but altopt's own
         is loaded because a file names it.
         """
-        stored = store.load(Path(path), parts)
+        stored = store.load(as_path(path, "path"), parts)
         model = cls(**stored.parameters)
         model._fitted = stored.fitted
         model._checksums = {Path(path).resolve(): stored.checksum}

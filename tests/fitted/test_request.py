@@ -33,7 +33,7 @@ REFUSALS = {
         "there is no such edge",
     ),
     "labels of no form": ({"labels": 3}, "labels must be"),
-    "a tolerance of nothing": ({"labels": {"n3": 1}, "tolerance": 0.0}, "tolerance must be above 0"),
+    "a tolerance of nothing": ({"labels": {"n3": 1}, "tolerance": 0.0}, "tolerance must be a number above 0"),
 }  # fmt: skip
 
 

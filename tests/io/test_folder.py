@@ -429,12 +429,6 @@ def test_a_draft_that_a_killed_process_left_goes_with_the_next_write(tmp_path):
     assert len(names(path)) == 3
 
 
-@pytest.mark.parametrize("name", ["", "a\0b"])
-def test_a_path_that_names_no_folder_is_refused(name):
-    with pytest.raises(InputError, match="names no folder"):
-        folder.named_folder(name)
-
-
 def test_reading_writes_nothing(tmp_path):
     path = tmp_path / "m"
     write(path, OLD)

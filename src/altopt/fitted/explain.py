@@ -25,6 +25,7 @@ from altopt.arrays import Array
 from altopt.errors import InputError
 from altopt.fitted.explanation import Explanation, Parts
 from altopt.fitted.model import FittedModel
+from altopt.fitted.request import check_tolerance
 from altopt.fitted.system import LinearSystem
 from altopt.solvers import Steps
 
@@ -38,8 +39,7 @@ Shares = Callable[[int], tuple[Array, Array]]  # from a node to its neighbours a
 
 def explain(model: FittedModel, nodes: list[Any], tolerance: float | None) -> list[Explanation]:
     """An Explanation for each node."""
-    if tolerance is not None and not tolerance > 0:
-        raise InputError(f"tolerance must be above 0, but is {tolerance!r}.")
+    check_tolerance(tolerance)
     with model.lock:
         system = model.system()
         positions = [model.position(node) for node in nodes]

@@ -1,5 +1,6 @@
 """Nodes that were not part of the fit: their edges, the graph extended by them, and their F."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -112,7 +113,7 @@ def as_pairs(edges: Any) -> tuple[Array, Any]:
             raise InputError(f"edges must be pairs, (E, 2) or (2, E), but has shape {edges.shape}.")
         rows, known = edges.T if edges.shape[1] == 2 else edges
     else:
-        pairs = list(edges)
+        pairs = list(edges) if isinstance(edges, Iterable) else [edges]
         if any(not isinstance(p, (list, tuple)) or len(p) != 2 for p in pairs):
             raise InputError(
                 "edges must be pairs (row of X_new, known node id), or a table with source and target."

@@ -1,5 +1,6 @@
 """What an update asks for, read and checked as a whole before anything is changed, and what it did."""
 
+import numbers
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -130,7 +131,11 @@ def read_new_ids(model: FittedModel, nodes: Any, features: NewFeatures | None) -
         raise InputError("features holds new nodes, but nodes= does not say their ids. Name them.")
     if len(ids) != n_new:
         raise InputError(f"nodes names {len(ids):,} new nodes but features has {n_new:,} rows.")
-    if len(set(ids)) < len(ids):
+    try:
+        distinct = len(set(ids))
+    except TypeError as cause:
+        raise InputError(f"nodes holds an id that is not hashable ({cause}). Use numbers or text.") from cause
+    if distinct < len(ids):
         twice = next(node for node in ids if ids.count(node) > 1)
         raise InputError(f"nodes names {twice!r} twice. Give every new node an id of its own.")
     if model.positional and ids != list(range(n, n + n_new)):
@@ -155,6 +160,12 @@ def is_known(model: FittedModel, node: Any) -> bool:
     return True
 
 
+def check_tolerance(tolerance: Any) -> None:
+    """Refuse a tolerance that is not a number above 0."""
+    if tolerance is not None and not (isinstance(tolerance, numbers.Real) and float(tolerance) > 0):
+        raise InputError(f"tolerance must be a number above 0, but is {tolerance!r:.80}.")
+
+
 def plain_list(values: Any) -> list[Any]:
     """Python's own values out of a list, an array, a series or a column."""
     if comes_from(values, "torch"):
@@ -162,6 +173,7 @@ def plain_list(values: Any) -> list[Any]:
     if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
         return [values]
     values = values.tolist() if hasattr(values, "tolist") else list(values)
+    values = values if isinstance(values, list) else [values]  # an array without axes
     return [value.item() if isinstance(value, np.generic) else value for value in values]
 
 

@@ -15,7 +15,7 @@ from altopt.errors import InputError
 from altopt.fitted.draft import Draft, UpdateMethod
 from altopt.fitted.model import FittedModel
 from altopt.fitted.push import PushGaveUp, PushUpdate
-from altopt.fitted.request import Change, NewFeatures, Request, read_request
+from altopt.fitted.request import Change, NewFeatures, Request, check_tolerance, read_request
 from altopt.fitted.resolve import ResolveUpdate
 from altopt.inputs import Prepared
 
@@ -31,8 +31,7 @@ def update(
     store: bool,
 ) -> Change:
     """Take in what is new; with store=False only say what it would do."""
-    if tolerance is not None and not tolerance > 0:
-        raise InputError(f"tolerance must be above 0, but is {tolerance!r}.")
+    check_tolerance(tolerance)
     if features is not None:
         require(model.inputs.grows, model.inputs, "with_rows", "Adding nodes")
     if refresh:

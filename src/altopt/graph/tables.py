@@ -269,6 +269,9 @@ def _read_csv(path: PathLike, wanted: Callable[[list[str]], list[str]], text_ids
     import pyarrow.compute as pc
     from pyarrow import csv
 
+    with open(path, "rb") as file:
+        if file.read(2) in (b"\xff\xfe", b"\xfe\xff"):
+            raise InputError(f"{path} is UTF-16, as some spreadsheets export it; save it as UTF-8.")
     with csv.open_csv(path) as file:
         names = wanted(file.schema.names)
     convert = csv.ConvertOptions(column_types=dict.fromkeys(ID_COLUMNS, pa.string()), include_columns=names)

@@ -146,6 +146,8 @@ def read_validation(
     """Positions and class numbers of validation nodes; a node with a label in y is refused."""
     if validation is None:
         return None
+    if not isinstance(validation, tuple | list) or len(validation) != 2:
+        raise InputError(f"validation must be a pair (nodes, labels), but is {validation!r:.80}.")
     nodes, labels = validation
     positions = graph.positions(nodes)
     labels = np.asarray(labels)

@@ -9,6 +9,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from altopt.errors import DiskError, InputError
 
@@ -160,6 +161,17 @@ def check_output(path: str | os.PathLike[str], option: str, *, folder: bool = Fa
         probe.unlink()
     except OSError as cause:
         raise disk_error(shown, cause) from cause
+
+
+def as_path(path: Any, what: str) -> Path:
+    """A path given as text or Path; `what` is the argument that it came as."""
+    if not isinstance(path, str | os.PathLike) or not isinstance(os.fspath(path), str):
+        raise InputError(f"{what} must be a path, as text or pathlib.Path, but is {path!r:.80}.")
+    if "\0" in os.fspath(path) or not is_utf8(os.fspath(path)) or not os.fspath(path):
+        raise InputError(
+            f"{what} {os.fspath(path)!r} is not a name in UTF-8, is empty or holds NUL. Give another."
+        )
+    return Path(path)
 
 
 def is_utf8(text: str) -> bool:

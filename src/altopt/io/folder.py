@@ -195,13 +195,6 @@ def digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def named_folder(path: str | os.PathLike[str]) -> Path:
-    """The path of a folder to write; an empty one would mean the current folder."""
-    if not os.fspath(path) or "\0" in os.fspath(path):
-        raise InputError(f"the path {os.fspath(path)!r} names no folder. Name one for the model.")
-    return Path(path)
-
-
 # whose files these are
 
 

@@ -39,7 +39,7 @@ def paper_settings(
     Weights and sizes are one point of the search space in its appendix, where validation labels chose among a few.
     Rows of X' are scaled to sum 1, as is usual for the citation graphs it reports.
     """
-    if variant not in VIEWS:
+    if not isinstance(variant, str) or variant not in VIEWS:
         raise InputError(f"variant must be one of {', '.join(VIEWS)}, but is {variant!r}.")
     feature_view, graph_view, label_view = VIEWS[variant]
     n_epochs = total_epochs if n_rounds in ("full", 0) else round(total_epochs / int(n_rounds))
