@@ -1,6 +1,6 @@
 """Half-done fits on disk: killed anywhere, a fit goes on after its last finished step and ends with the same bits."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from importlib.util import find_spec
 
 import numpy as np
@@ -18,6 +18,7 @@ from altopt.errors import MissingExtra
 from altopt.inputs import LazyRows, encoder_rows
 from altopt.io import checkpoint
 from altopt.io.checkpoint import Checkpoint
+from altopt.training.alternate import Best, State
 from problems import two_communities
 
 FEW_FOLDS = replace(DEFAULTS, n_folds=2)
@@ -124,6 +125,20 @@ def test_killed_after_every_step_a_fit_ends_with_the_same_bits(kind, data, tmp_p
     others = [step for step in steps if step != "round"]
     assert len(others) == len(set(others))  # no step was done again
     assert len(rounds) == len(resumed.trace_) - 1
+
+
+def test_every_field_of_a_state_is_stored_or_made_by_the_next_update():
+    stored = {"n_done", "F", "P", "w", "start", "label", "learner", "trace", "best", "priors"}
+    assert {field.name for field in fields(State)} - stored == {"last_start", "last_steps", "shortfall"}
+    assert [field.name for field in fields(Best)] == [
+        "round",
+        "accuracy",
+        "F",
+        "P",
+        "learner",
+        "start",
+        "steps",
+    ]
 
 
 def files_of(folder):
