@@ -29,7 +29,11 @@ from altopt.encoders import (
         (MLPEncoder, {"loss": "hinge"}, "loss must be 'mse' or 'ce', but is 'hinge'"),
         (AttentionEncoder, {"n_hops": 0}, "n_hops must be a whole number from 1 on, but is 0"),
         (AttentionEncoder, {"width": 9}, "width must be a multiple of heads, but is 9 for 2 heads"),
-        (KernelEncoder, {"gamma": -1.0}, "gamma must be a number above 0 or None, but is -1.0"),
+        (
+            KernelEncoder,
+            {"gamma": -1.0},
+            "gamma must be a number above 0 and below 1e\\+06 or None, but is -1.0",
+        ),
         (KernelEncoder, {"n_landmarks": 2.5}, "n_landmarks must be a whole number from 1 on, but is 2.5"),
         (EnsembleEncoder, {"encoder": "mlp"}, "encoder must be an Encoder, but is 'mlp'"),
         (TabularEncoder, {"classifier": None, "min_share": -0.1}, "min_share must be a number at least 0"),

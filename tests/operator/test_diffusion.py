@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
 
+from altopt import InputError, diffuse
 from altopt.operator import NormalizedAdjacency
 from altopt.operator.diffusion import panels, steps
 
@@ -40,3 +41,24 @@ def test_panels_cover_every_column_once(n_columns):
     assert len({width for _, width in panels(192)}) == 1
     columns = [first + k for first, width in panels(n_columns) for k in range(width)]
     assert columns == list(range(n_columns))
+
+
+@pytest.mark.parametrize(
+    ("X", "settings", "said"),
+    [
+        (np.array([[np.nan], [1.0]]), {}, "X must hold finite real numbers"),
+        (np.array([[1j], [1.0]]), {}, "X must hold finite real numbers"),
+        ([["a"], ["b"]], {}, "X must hold numbers"),
+        (np.ones((2, 1)), {"n_steps": 2.5}, "n_steps must be a whole number"),
+        (np.ones((2, 1)), {"n_steps": True}, "n_steps must be a whole number"),
+        (np.ones((2, 1)), {"restart": np.nan}, "restart must lie between 0 and 1"),
+        (np.ones((2, 1)), {"restart": "some"}, "restart must lie between 0 and 1"),
+    ],
+)
+def test_diffuse_refuses_what_it_cannot_use(X, settings, said):
+    with pytest.raises(InputError, match=said):
+        diffuse([(0, 1)], X, **settings)
+
+
+def test_diffuse_takes_features_up_to_the_end_of_float64():
+    assert np.isfinite(diffuse([(0, 1)], np.array([[1e300], [-1e-300]]))).all()

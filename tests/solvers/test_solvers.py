@@ -151,3 +151,35 @@ def test_what_is_no_solver_is_refused(value):
     X, y, _, A = two_communities()
     with pytest.raises(InputError, match="solver must be an instance of a subclass of altopt.solvers.Solver"):
         AltOpt(solver=value).fit(X, y, graph=A)
+
+
+def test_an_ill_conditioned_system_ends_after_a_cap_and_says_so():
+    problem = toy(n=40)
+    views = Objective([FeatureView(problem.P, 1e-12), GraphView(problem.A_tilde)])
+    solution = ChebyshevSteps(rtol=1e-12).solve(views, problem.F)
+    assert not solution.converged
+    assert solution.n_products <= 3001
+    assert solution.reason.startswith("Stopped after 3000 steps before rtol=1e-12.")
+    assert solution.error_bound == pytest.approx(solution.residual / 1e-12)
+
+
+def test_a_missed_tolerance_stands_in_the_outcome_of_a_fit():
+    X, y, _, A = two_communities()
+    model = AltOpt(solver=ConjugateGradient(rtol=1e-6, max_steps=1), cross_fit=False).fit(X, y, graph=A)
+    assert model.outcome_.endswith(
+        "F: Stopped at max_steps=1 before rtol=1e-06. Raise max_steps or feature_weight."
+    )
+
+
+@pytest.mark.parametrize("rtol", [0, -1.0, np.nan, np.inf, True, "fine"])
+@pytest.mark.parametrize("solver", [ChebyshevSteps, ConjugateGradient])
+def test_a_tolerance_that_is_none_is_refused(solver, rtol):
+    with pytest.raises(InputError, match="rtol must be a number above 0"):
+        solver(rtol=rtol)
+
+
+@pytest.mark.parametrize("n_steps", [-1, 2.5, True, "ten"])
+@pytest.mark.parametrize("solver", [ChebyshevSteps, JacobiSteps, GradientSteps])
+def test_steps_that_are_no_count_are_refused(solver, n_steps):
+    with pytest.raises(InputError, match="n_steps must be a whole number from 0 on"):
+        solver(n_steps=n_steps)

@@ -65,8 +65,8 @@ class KernelEncoder(Encoder):
     n_landmarks: int = DEFAULTS.kernel_landmarks
 
     def __post_init__(self) -> None:
-        check_number(self, "gamma", above=0, optional=True)
-        check_number(self, "ridge", above=0)
+        check_number(self, "gamma", above=0, below=1e6, optional=True)
+        check_number(self, "ridge", least=1e-9)  # smaller ones leave K singular in float64
         check_count(self, "max_rows", 0)
         check_count(self, "n_landmarks")
 

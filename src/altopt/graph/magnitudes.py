@@ -35,7 +35,8 @@ def column_exponents(X: Any) -> Array | None:
         return None
     typical = present[(len(present) - 1) // 2]
     common = 0 if SMALLEST <= typical <= LARGEST else int(np.frexp(typical)[1])
-    shifted = np.ldexp(sizes, -common)
+    with np.errstate(over="ignore"):
+        shifted = np.ldexp(sizes, -common)
     own = (sizes > 0) & ((shifted < NEGLIGIBLE) | (shifted > LARGEST))
     exponents = np.where(own, np.frexp(sizes)[1], common).astype(np.int32)
     return exponents if exponents.any() else None

@@ -82,7 +82,10 @@ def levelled_out(B: Array) -> Array:
     if size <= 0:
         return B
     gram[np.diag_indices_from(gram)] += 1e-7 * size
-    R = np.linalg.cholesky(gram).T
+    try:
+        R = np.linalg.cholesky(gram).T
+    except np.linalg.LinAlgError:  # rank-deficient beyond what the little makes up for in float32
+        return np.asarray(np.linalg.qr(B)[0], dtype=np.float32)
     return np.asarray(B @ solve_triangular(R, np.eye(len(R)), check_finite=False).astype(np.float32))
 
 

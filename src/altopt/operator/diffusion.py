@@ -10,10 +10,12 @@ import scipy.sparse as sp
 from altopt.arrays import Array, allocate
 from altopt.errors import InputError
 from altopt.graph import Graph
+from altopt.graph.matrices import checked_csr
 from altopt.operator import NormalizedAdjacency
 from altopt.operator.kernels.backend import Backend
 from altopt.operator.kernels.native import padded
 from altopt.operator.scaling import row_stochastic
+from altopt.settings import is_number
 
 Direction = Literal["both", "out", "in"]
 PANEL_COLUMNS = 64  # columns diffused at a time
@@ -58,15 +60,16 @@ def diffuse(
     array([[0.5],
            [0.5]])
     """
-    if not 0.0 <= restart <= 1.0:
-        raise InputError(f"restart must lie between 0 and 1, but is {restart}. 1 means no diffusion.")
-    if n_steps < 0:
-        raise InputError(f"n_steps must be 0 or more, but is {n_steps}.")
-    Z = np.asarray(X.toarray() if sp.issparse(X) else X)
-    Z = Z if Z.dtype in (np.float32, np.float64) else Z.astype(np.float64)
+    if not (is_number(restart) and 0.0 <= restart <= 1.0):
+        raise InputError(f"restart must lie between 0 and 1, but is {restart!r}. 1 means no diffusion.")
+    if isinstance(n_steps, bool) or not isinstance(n_steps, int | np.integer) or n_steps < 0:
+        raise InputError(f"n_steps must be a whole number, 0 or more, but is {n_steps!r}.")
+    Z = read_block(X)
     operator: Any
     if isinstance(graph, NormalizedAdjacency):
         operator = graph
+        if operator.n_nodes != Z.shape[0]:
+            raise InputError(f"X has {Z.shape[0]:,} rows but the graph has {operator.n_nodes:,} nodes.")
     else:
         laid_out = Graph(graph).rows_for(Z.shape[0])
         operator = (
@@ -75,6 +78,21 @@ def diffuse(
             else neighbour_mean(laid_out, direction)
         )
     return steps(operator, Z, restart, n_steps)
+
+
+def read_block(X: Any) -> Array:
+    """X as a dense array of finite numbers with a row for each node."""
+    try:
+        Z = np.asarray(checked_csr(X, "X").toarray() if sp.issparse(X) else X)
+        Z = Z if Z.dtype in (np.float32, np.float64) or Z.dtype.kind == "c" else Z.astype(np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InputError(f"X must hold numbers, but cannot be read as such: {error}.") from error
+    if Z.ndim not in (1, 2) or Z.dtype.kind == "c" or not np.isfinite(Z).all():
+        raise InputError(
+            "X must hold finite real numbers, one row a node, but has NaN, infinite or complex numbers, or shape "
+            f"{Z.shape}. Fill in what is missing."
+        )
+    return Z
 
 
 def panel_bytes(n_columns: int) -> int:

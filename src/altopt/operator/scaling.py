@@ -9,6 +9,8 @@ import scipy.sparse as sp
 
 from altopt.arrays import Array, row_blocks
 
+MIN_SUM = 1e-37  # smaller numbers have no inverse in float32
+
 
 def row_norms(Z: Any) -> Array:
     """Euclidean norm of each row, in float32."""
@@ -31,9 +33,9 @@ def unit_rows(Z: Any) -> Any:
 
 
 def unit_sum(Z: Any) -> Any:
-    """Rows divided by the sum of their absolute values; a zero row stays zero."""
+    """Rows divided by the sum of their absolute values; a zero row stays zero, and one without an inverse small."""
     total = np.asarray(abs(Z).sum(axis=1)).ravel()
-    scale = 1.0 / np.where(total > 0, total, 1.0)
+    scale = 1.0 / np.where(total > MIN_SUM, total, 1.0)
     return (
         sp.diags_array(scale.astype(np.float32)) @ Z if sp.issparse(Z) else Z * scale[:, None].astype(Z.dtype)
     )
