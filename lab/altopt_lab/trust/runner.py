@@ -145,7 +145,13 @@ def run_worker(batch: Batch, tally: Tally) -> str | None:
             stdout=subprocess.PIPE,
             stderr=errors,
             cwd=folder,
-            env=os.environ | {"TMPDIR": folder},  # whatever a case writes goes with its worker
+            env=os.environ
+            | {
+                "TMPDIR": folder,  # whatever a case writes goes with its worker
+                "HYPOTHESIS_STORAGE_DIRECTORY": str(
+                    Path(".hypothesis").resolve()
+                ),  # what it read of the source
+            },
             start_new_session=True,  # so that processes that a case has started end with it
         )
         try:
