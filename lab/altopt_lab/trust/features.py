@@ -9,7 +9,7 @@ from scipy import sparse
 
 from altopt import AltOpt
 from altopt.arrays import Array
-from altopt.graph.validation import check_features, read_X
+from altopt.graph.features import check_features, read_X
 from altopt_lab.trust.judge import judged, promise
 from altopt_lab.trust.part import Outcome, Part
 from altopt_lab.trust.recipes import Case, random, recipe
