@@ -9,7 +9,7 @@ from scipy import sparse
 
 from altopt import AltOpt
 from altopt.arrays import Array
-from altopt.graph.features import check_features, read_X
+from altopt.graph.features import read_features
 from altopt_lab.trust.judge import judged, promise
 from altopt_lab.trust.part import Outcome, Part
 from altopt_lab.trust.recipes import Case, random, recipe
@@ -224,8 +224,7 @@ def check(case: Case) -> Outcome:
 def hold_to_promises(given: Any) -> None:
     """What is read of X is a finite matrix of floats; read again it is the same."""
     estimator = AltOpt()
-    X, row_ids = read_X(given)
-    X = check_features(estimator, X, reset=True, missing=False)
+    X, row_ids = read_features(estimator, given, reset=True, missing=False)
     promise(X.ndim == 2 and X.shape[0] > 0 and X.shape[1] > 0, f"X has shape {X.shape}")
     promise(X.dtype.kind == "f", f"X holds {X.dtype}")
     values = X.data if sparse.issparse(X) else np.asarray(X)
@@ -237,7 +236,7 @@ def hold_to_promises(given: Any) -> None:
             X.indices.size == 0 or 0 <= X.indices.min() <= X.indices.max() < X.shape[1], "an index is outside"
         )
         X.toarray()
-    again = check_features(estimator, X, reset=False, missing=False)
+    again, _ = read_features(estimator, X, reset=False, missing=False, by_name=False)
     promise(again.shape == X.shape, "read again, X has another shape")
 
 
