@@ -61,8 +61,22 @@ docs: .make/dev
 	$(BIN)/python docs/modules.py && $(BIN)/python docs/command_line.py && $(BIN)/python docs/pictures.py
 	$(BIN)/sphinx-build -q -W -b html docs docs/_build
 
-# the native kernels built with address and undefined-behaviour sanitizers, and their tests run on them
-sanitize: .make/dev
+# generated graphs, numbers and indices thrown at the native loops from C++, under each sanitizer; the thread sanitizer
+# does not see what OpenMP's threads wait for, so that chunks go to std::thread there
+NATIVE := src/altopt/operator/kernels/native
+LOOPS := $(NATIVE)/step.cpp $(NATIVE)/rows.cpp $(NATIVE)/dropout.cpp $(NATIVE)/regression.cpp
+HOSTILE := tests/operator/kernels/native/hostile.cpp $(LOOPS)
+HOSTILE_FLAGS := -std=c++17 -g1 -w -DLEVEL=plain -DCHUNKS_BY_STD_THREAD -I$(NATIVE) -pthread
+
+build/hostile-%: $(HOSTILE) $(wildcard $(NATIVE)/*.hpp)
+	@mkdir -p build
+	$(CXX) $(HOSTILE_FLAGS) -O$(if $(findstring thread,$*),0,1) -fsanitize=$* -fno-sanitize-recover=all $(HOSTILE) -o $@
+
+# and the kernels' tests on a module built with address and undefined-behaviour sanitizers
+sanitize: .make/dev build/hostile-address build/hostile-undefined build/hostile-thread
+	build/hostile-address 1 200
+	build/hostile-undefined 1 200
+	build/hostile-thread 1 20
 	rm -rf build/sanitize && mkdir -p build/sanitize
 	$(INSTALL) nanobind ninja "cmake>=3.18"
 	$(BIN)/cmake -S . -B build/sanitize -G Ninja -DCMAKE_BUILD_TYPE=Debug -DPython_EXECUTABLE=$(CURDIR)/$(BIN)/python \
