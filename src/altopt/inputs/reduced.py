@@ -16,6 +16,8 @@ from altopt.operator.feature_matrix import FeatureMatrix, column_means, has_miss
 from altopt.operator.scaling import Scaling
 from altopt.settings import check_choice, check_count, check_number
 
+LARGEST_FLOAT16 = float(np.finfo(np.float16).max)
+
 
 @dataclass(frozen=True)
 class Projection:
@@ -147,6 +149,8 @@ class ReducedInputs(Inputs):
         else:
             V = leading_directions(features, spread, rank, self.n_power, source.seed)
             Z = spread(features.times(V))
+        if self.storage == "float16" and (shrink := excess(Z)) > 1:
+            Z, V = Z / shrink, V / shrink
         scaling = Scaling.of(Z, self.row_exponent)
         coordinates = Projection.of(features, V, fill)
         return PreparedReduced(Z.astype(self.storage, copy=False), coordinates, scaling)
@@ -175,6 +179,12 @@ class ReducedInputs(Inputs):
         half = self.storage == "float16"
         preparing += shape.diffusion(rank) + (kept if half else 0.0)
         return InputMemory(kept / 2 if half else kept, NUMBER * n_features * rank, preparing)
+
+
+def excess(Z: Array) -> np.float32:
+    """The power of two that brings numbers too large for float16 well into its range; 1 where there are none."""
+    largest = max(float(Z.max()), -float(Z.min()))
+    return np.float32(1.0 if largest <= LARGEST_FLOAT16 else 2.0 ** np.ceil(np.log2(largest) - 10))
 
 
 def check_directions(inputs: Any) -> None:
