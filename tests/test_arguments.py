@@ -33,7 +33,7 @@ WRONG = {
     "a tolerance that is a list": (lambda m: m.update({1: "a"}, tolerance=[1]), "a number above 0"),
     "edges that are a number": (lambda m: m.predict(X, edges=3), "edges must be pairs"),
     "an id of a list": (lambda m: m.update(nodes=[[]], features=X[:1]), "not hashable"),
-    "features without axes": (lambda m: m.update(nodes=[4], features=3.0), "must have 1 columns"),
+    "features without axes": (lambda m: m.update(nodes=[4], features=3.0), "but its shape is \\(\\)"),
     "explained is nothing": (lambda m: m.explain_many(None), "node None is not in the graph"),
     "a variant that is a list": (lambda m: AltOpt.paper([]), "variant must be one of"),
     "validation that is no pair": (
