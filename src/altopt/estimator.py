@@ -354,6 +354,8 @@ class AltOpt(FittedAttributes, ClassifierMixin, BaseEstimator):  # type: ignore[
         is loaded because a file names it.
         """
         stored = store.load(as_path(path, "path"), parts)
+        if set(stored.parameters) != set(cls().get_params(deep=False)):
+            raise InputError(f"{path} has other parameters than {cls.__name__}. Fit and save again.")
         model = cls(**stored.parameters)
         model._fitted = stored.fitted
         model._checksums = {Path(path).resolve(): stored.checksum}

@@ -13,7 +13,7 @@ from altopt.defaults import DEFAULTS
 from altopt.encoders.encoder import Encoder, Learner
 from altopt.encoders.ridge import DualRidge, PrimalRidge
 from altopt.errors import InputError
-from altopt.io.array_io import from_arrays, to_arrays
+from altopt.io.array_io import finite, from_arrays, to_arrays
 from altopt.operator.scaling import row_norms, scale_rows
 from altopt.settings import check_count, check_number
 
@@ -165,9 +165,11 @@ class KernelLearner(Learner):
         return {"a": self.a, "b": self.b} | support
 
     def restore(self, state: dict[str, Array]) -> None:
-        self.a, self.b, self._trained = state["a"], state["b"], None
-        if len(state) > 2:
-            self.support = from_arrays(state, "support")
+        trained = len(state) > 2
+        self.support = from_arrays(state, "support") if trained else None
+        n_support = self.support.shape[0] if trained else None
+        self.a, self._trained = finite(state, "a", (n_support, self.n_classes)), None
+        self.b = finite(state, "b", (self.n_classes,))
 
 
 def products(X: Any, Z: Any) -> Array:

@@ -10,6 +10,7 @@ from scipy.optimize import minimize
 from altopt.arrays import Array, allocate, row_blocks, working_dtype
 from altopt.defaults import DEFAULTS
 from altopt.encoders.encoder import Encoder, Learner
+from altopt.io.array_io import finite
 from altopt.operator.kernels.rows import softmax_regression, softmax_rows
 from altopt.settings import check_number
 
@@ -114,7 +115,8 @@ class LinearLearner(Learner):
         return {"W": self.W, "b": self.b}
 
     def restore(self, state: dict[str, Array]) -> None:
-        self.W, self.b = state["W"].copy(), state["b"].copy()
+        self.W = finite(state, "W", self.W.shape).copy()
+        self.b = finite(state, "b", self.b.shape).copy()
 
 
 def C_from_effective_rank(rows: Any) -> float:

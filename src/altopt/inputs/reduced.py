@@ -7,10 +7,12 @@ import numpy as np
 
 from altopt.arrays import Array
 from altopt.defaults import DEFAULTS
+from altopt.errors import InputError
 from altopt.inputs.directions import few_columns, gram_of, leading_directions, principal_directions
 from altopt.inputs.inputs import ChangedNodes, Inputs, InputSource, NewNodes, Prepared, PreparedMatrix
 from altopt.inputs.local_diffusion import diffused_again, diffused_from, settle_isolated
 from altopt.inputs.memory import NUMBER, InputMemory, SourceShape, sketch_bytes, stored_bytes
+from altopt.io.array_io import finite
 from altopt.operator import diffusion
 from altopt.operator.feature_matrix import FeatureMatrix, column_means, has_missing, impute, project
 from altopt.operator.scaling import Scaling
@@ -46,9 +48,14 @@ class Projection:
 
     @classmethod
     def restore(cls, state: dict[str, Array]) -> "Projection":
-        return cls(
-            state["V"], state.get("column_mean"), state.get("column_std"), state.get("fill"), "root" in state
+        V = finite(state, "V", (None, None))
+        mean, std, fill = (
+            finite(state, name, (len(V),)) if name in state else None
+            for name in ("column_mean", "column_std", "fill")
         )
+        if (mean is None) != (std is None):
+            raise InputError("The stored mean or standard deviation of the columns is missing.")
+        return cls(V, mean, std, fill, "root" in state)
 
 
 @dataclass(frozen=True)

@@ -37,6 +37,16 @@ def required(arrays: dict[str, Array], name: str) -> Array:
     return arrays[name]
 
 
+def finite(arrays: dict[str, Array], name: str, shape: tuple[int | None, ...]) -> Array:
+    """The array of this name, of finite floats; a size that is None may be any."""
+    found = required(arrays, name)
+    right = found.ndim == len(shape) and all(b in (None, a) for a, b in zip(found.shape, shape))
+    if not right or found.dtype.kind != "f" or not np.isfinite(found).all():
+        sizes = " x ".join("any" if size is None else f"{size:,}" for size in shape)
+        raise InputError(f"The stored array {name} is not {sizes} finite numbers.")
+    return found
+
+
 def checked_csr(
     data: Array, indices: Array, indptr: Array, shape: tuple[int, ...], what: str
 ) -> sp.csr_array:

@@ -1,9 +1,14 @@
 """Values as JSON and named arrays, and back: settings, parts, ids, graphs. Nothing in a file is ever run."""
 
-from collections.abc import Sequence
+import re
+import warnings
+from collections.abc import Callable, Sequence
 from dataclasses import fields, is_dataclass
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
 from functools import cache
 from typing import Any
+from uuid import UUID
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,8 +18,20 @@ from altopt.encoders.scikit.decode import from_state
 from altopt.encoders.scikit.encode import to_state
 from altopt.errors import InputError
 from altopt.graph import Graph
-from altopt.io.array_io import from_arrays, to_arrays, with_prefix
+from altopt.io.array_io import from_arrays, required, to_arrays, with_prefix
+from altopt.io.types import check_fields
 
+MICROSECOND = timedelta(microseconds=1)
+# what may stand in a list of ids or classes beside numbers and text: how it is written and read
+SCALARS: dict[type, tuple[Callable[[Any], str], Callable[[str], Any]]] = {
+    bytes: (bytes.hex, bytes.fromhex),
+    Decimal: (str, Decimal),
+    date: (date.isoformat, date.fromisoformat),
+    datetime: (datetime.isoformat, datetime.fromisoformat),
+    time: (time.isoformat, time.fromisoformat),
+    timedelta: (lambda t: str(t // MICROSECOND), lambda text: int(text) * MICROSECOND),
+    UUID: (lambda value: value.hex, UUID),
+}
 GRAPH_COUNTS = ("n_self_loops", "n_duplicates", "n_one_way")
 
 
@@ -68,6 +85,8 @@ def encode(value: Any, arrays: dict[str, Array], name: str) -> Any:
     if isinstance(value, (list, tuple)):
         items = [encode(item, arrays, f"{name}.{k}") for k, item in enumerate(value)]
         return {"tuple": items} if isinstance(value, tuple) else items
+    if type(value) in SCALARS:
+        return {"scalar": type(value).__name__, "text": SCALARS[type(value)][0](value)}
     if hasattr(value, "get_params"):  # a scikit-learn estimator
         arrays |= {f"{name}.{key}": held for key, held in to_state(value).items()}
         return {"estimator": name}
@@ -107,11 +126,17 @@ def decode(value: Any, arrays: dict[str, Array], name: str, parts: Sequence[type
             raise InputError(
                 f"The stored setting {name} names {value['part']}, which is not a record. Fit again."
             )
-        return part(**{k: decode(v, arrays, f"{name}.{k}", parts) for k, v in value["fields"].items()})
+        values = {k: decode(v, arrays, f"{name}.{k}", parts) for k, v in value["fields"].items()}
+        if part in known_parts().values():
+            check_fields(part, values, name)
+        return part(**values)
     if "graph" in value:
         return decode_graph(value["graph"], arrays, name)
     if "matrix" in value:
         return from_arrays(arrays, value["matrix"])
+    if "scalar" in value:
+        reader = {kind.__name__: read for kind, (_, read) in SCALARS.items()}[value["scalar"]]
+        return reader(value["text"])
     if "estimator" in value:
         return from_state(with_prefix(arrays, f"{value['estimator']}."))
     return decode_array(value, arrays)
@@ -136,6 +161,9 @@ def encode_array(array: Array, arrays: dict[str, Array], name: str) -> Any:
     if array.dtype.kind in "iufb":
         arrays[name] = array
         return {"array": name}
+    if array.dtype.kind in "Mm":
+        arrays[name] = array.view(np.int64)
+        return {"times": name, "dtype": array.dtype.str[1:]}
     values = array.tolist()
     if array.ndim == 1 and all(isinstance(value, str) for value in values):
         words = [value.encode() for value in values]
@@ -147,16 +175,29 @@ def encode_array(array: Array, arrays: dict[str, Array], name: str) -> Any:
 
 def decode_array(value: Any, arrays: dict[str, Array]) -> Array:
     if "array" in value:
-        return arrays[value["array"]]
+        return required(arrays, value["array"])
+    if "times" in value:
+        if re.fullmatch(r"[Mm]8\[(Y|M|W|D|h|m|s|ms|us|ns)\]", str(value["dtype"])) is None:
+            raise InputError(f"The stored times {value['times']} have the unit {value['dtype']!r}.")
+        times: Array = required(arrays, value["times"]).astype(np.int64, casting="equiv").view(value["dtype"])
+        return times
     if "text" in value:
-        data, ends = arrays[value["text"]].tobytes(), arrays[value["text"] + ".ends"]
-        starts = np.concatenate([[0], ends[:-1]])
-        words = [data[a:b].decode() for a, b in zip(starts, ends)]
-        return np.array(words, dtype=object if value["object"] else str)
+        return decode_text(required(arrays, value["text"]), required(arrays, f"{value['text']}.ends"), value)
     items = decode(value["values"], arrays, "ids")
     array = np.empty(len(items), dtype=object)
     array[:] = items
     return array
+
+
+def decode_text(data: Array, ends: Array, value: dict[str, Any]) -> Array:
+    """Texts, one after the other in `data`, each up to its end."""
+    right = data.dtype == np.uint8 and ends.dtype == np.int64 and data.ndim == ends.ndim == 1
+    starts = np.concatenate([[0], ends[:-1]])
+    if not right or (ends < starts).any() or (ends[-1] if len(ends) else 0) != len(data):
+        raise InputError(f"The stored texts {value['text']} do not end where they should.")
+    held = data.tobytes()
+    words = [held[a:b].decode() for a, b in zip(starts.tolist(), ends.tolist())]
+    return np.array(words, dtype=object if value["object"] else str)
 
 
 def encode_graph(graph: Graph, arrays: dict[str, Array], name: str) -> dict[str, Any]:
@@ -170,7 +211,14 @@ def encode_graph(graph: Graph, arrays: dict[str, Array], name: str) -> dict[str,
 
 def decode_graph(head: dict[str, Any], arrays: dict[str, Array], name: str) -> Graph:
     ids = decode_array(head["ids"], arrays) if "ids" in head else None
-    graph = Graph(from_arrays(arrays, name), directed=head["directed"], nodes=ids)
+    directed = head["directed"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about edges without their reverse, which are refused here
+        graph = Graph(from_arrays(arrays, name), directed=directed, nodes=ids)
+    if graph.n_self_loops or graph.n_duplicates or (graph.n_one_way and not directed):
+        raise InputError(f"The stored graph {name} is not symmetric or has self-loops.")
     for count in GRAPH_COUNTS:
+        if type(head[count]) is not int or head[count] < 0:
+            raise InputError(f"The stored {count} of the graph {name} is {head[count]!r}.")
         setattr(graph, count, head[count])
     return graph

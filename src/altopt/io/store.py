@@ -6,11 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from altopt.arrays import Array
-from altopt.errors import InputError
+from altopt.errors import InputError, MissingExtra
 from altopt.fitted.model import FittedModel
 from altopt.io.array_io import with_prefix
 from altopt.io.codec import decode, encode
+from altopt.io.fitted_checks import check_arrays, check_parts
 from altopt.io.folder import FORMAT, VERSION, read_folder, write_folder
+from altopt.io.types import check_fields, fits
 
 STATES = ("inputs", "encoder")  # fields that state themselves as arrays; the candidate restores them
 
@@ -42,25 +44,47 @@ def save(stored: Stored, path: Path) -> str:
         for name in STATES:
             arrays |= {f"{name}.{key}": array for key, array in values.pop(name).state().items()}
         head["fitted"] = encode_all(values, arrays, "fitted")
+        head["shapes"] = shapes_of(arrays)
         return write_folder(path, head, arrays, stored.checksum)
 
 
 def load(path: Path, parts: Sequence[type] = ()) -> Stored:
-    """Read what `save` wrote; `parts` are classes that are not altopt's."""
+    """Read what `save` wrote; `parts` are classes that are not altopt's. An InputError for anything else."""
     head, arrays = read_folder(path, "model")
     try:
-        parameters = decode_all(head["parameters"], arrays, "parameters", parts)
-        values = decode_all(head["fitted"], arrays, "fitted", parts)
-        candidate = values["candidate"]
-        values["inputs"] = candidate.inputs.restore(with_prefix(arrays, "inputs."))
-        width = values["inputs"].rows(values["inputs"].Z[:1]).shape[1]
-        values["encoder"] = candidate.encoder.begin(width, len(values["classes"]), values["seed"])
-        values["encoder"].restore(with_prefix(arrays, "encoder."))
-        return Stored(parameters, head["columns"], FittedModel(**values), head["checksum"])
-    except (KeyError, TypeError, AttributeError, IndexError) as cause:
-        raise InputError(
-            f"{path / 'model.json'} is damaged: {cause!r} while reading it. Fit and save again."
-        ) from cause
+        return decoded(head, arrays, parts)
+    except MissingExtra:
+        raise
+    except InputError as cause:
+        raise InputError(f"{path} cannot be loaded: {cause}") from cause
+    except Exception as cause:  # whatever a crafted file makes a part or numpy say
+        raise InputError(f"{path} is damaged: {cause!r} while reading it. Fit and save again.") from cause
+
+
+def decoded(head: dict[str, Any], arrays: dict[str, Array], parts: Sequence[type]) -> Stored:
+    """The stored model, after every check that needs no fit."""
+    if head["shapes"] != shapes_of(arrays):
+        raise InputError("its arrays are not those that it lists. Fit and save again.")
+    parameters = decode_all(head["parameters"], arrays, "parameters", parts)
+    values = decode_all(head["fitted"], arrays, "fitted", parts)
+    check_fields(FittedModel, values, "model")
+    check_arrays(values)
+    columns = head["columns"]
+    if not fits(columns, list[str]) or len(columns) not in (0, values["n_features"]):
+        raise InputError("its columns are not the names of its features. Fit and save again.")
+    candidate = values["candidate"]
+    values["inputs"] = candidate.inputs.restore(with_prefix(arrays, "inputs."))
+    width = values["inputs"].rows(values["inputs"].Z[:1]).shape[1]
+    values["encoder"] = candidate.encoder.begin(width, len(values["classes"]), values["seed"])
+    values["encoder"].restore(with_prefix(arrays, "encoder."))
+    fitted = FittedModel(**values)
+    check_parts(fitted)
+    return Stored(parameters, columns, fitted, head["checksum"])
+
+
+def shapes_of(arrays: dict[str, Array]) -> dict[str, list[Any]]:
+    """Type and shape of every array: one that is missing, renamed or cut shows."""
+    return {name: [array.dtype.name, *array.shape] for name, array in arrays.items()}
 
 
 def encode_all(values: dict[str, Any], arrays: dict[str, Array], prefix: str) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from altopt.arrays import Array, row_blocks
+from altopt.io.array_io import finite
 
 MIN_SUM = 1e-37  # smaller numbers have no inverse in float32
 
@@ -103,8 +104,8 @@ class Scaling:
 
     @classmethod
     def restore(cls, state: dict[str, Array], exponent: float) -> "Scaling":
-        norm, size = state["scalars"].tolist()
-        return cls(state["centre"], norm, size, exponent)
+        norm, size = finite(state, "scalars", (2,)).tolist()
+        return cls(finite(state, "centre", (None,)), norm, size, exponent)
 
 
 def centre_and_size(blocks: Callable[[], Iterable[Array]], shape: tuple[int, ...]) -> tuple[Array, float]:

@@ -1,0 +1,111 @@
+"""What the arrays of a stored model must be before anything computes with them."""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from altopt.arrays import Array
+from altopt.errors import InputError
+from altopt.fitted.model import FittedModel
+from altopt.graph.validation import UNKNOWN
+from altopt.inputs import NewNodes
+from altopt.io.codec import known_parts
+
+MAX_SEED = 2**64
+MAX_STEPS = 2**31
+
+
+def require(holds: Any, what: str) -> None:
+    if not holds:
+        raise InputError(f"{what}.")
+
+
+def floats(array: Any, shape: tuple[int, ...]) -> bool:
+    """Whether this is an array of finite numbers of this shape."""
+    right = isinstance(array, np.ndarray) and array.dtype.kind == "f" and array.shape == shape
+    return bool(right and np.isfinite(array).all())
+
+
+def whole_below(array: Any, least: int, below: int, shape: tuple[int, ...] | None = None) -> bool:
+    """Whether this is a vector of whole numbers in a range."""
+    right = isinstance(array, np.ndarray) and array.dtype.kind in "iu" and array.ndim == 1
+    if not right or (shape is not None and array.shape != shape):
+        return False
+    return bool(not array.size or (array.min() >= least and array.max() < below))
+
+
+def check_arrays(values: dict[str, Any]) -> None:
+    """The fields of FittedModel that need neither encoder nor inputs."""
+    classes, scores = values["classes"], values["scores"]
+    require(isinstance(classes, np.ndarray) and classes.ndim == 1 and len(classes) > 0, "classes are no list")
+    require(len(set(classes.tolist())) == len(classes), "two classes have the same name")
+    require(isinstance(scores, np.ndarray) and scores.ndim == 2, "scores are no table")
+    n, c = len(scores), len(classes)
+    for name in ("scores", "encoder_output"):
+        require(
+            floats(values[name], (n, c)), f"{name} are not finite numbers for {n:,} nodes and {c} classes"
+        )
+    require(whole_below(values["codes"], UNKNOWN, c, (n,)), "given labels are not numbers of classes")
+    require(whole_below(values["labels"], 0, c, (n,)), "labels are not numbers of classes")
+    given = values["codes"] != UNKNOWN
+    require(
+        np.array_equal(values["labels"][given], values["codes"][given]), "labels differ from the given ones"
+    )
+    sure = values["confidence"]
+    require(
+        floats(sure, (n,)) and (not n or (sure.min() >= -0.01 and sure.max() <= 1.01)),
+        "confidence is not in 0..1",
+    )
+    reached = values["reached"]
+    require(
+        isinstance(reached, np.ndarray) and reached.dtype == bool and reached.shape == (n,),
+        "reached is no mask",
+    )
+    require(whole_below(values["featureless"], 0, n), "featureless nodes are not among the nodes")
+    require(values["start"] is None or floats(values["start"], (n, c)), "start is not finite numbers")
+    if values["steps"] is not None:
+        coefficients = values["steps"].coefficients
+        require(floats(values["steps"].scale, (n,)), "the scale of the steps is not one number a node")
+        require(floats(coefficients, (len(coefficients), 2)), "the steps are not finite")
+    require(values["last_graph"].n_nodes == n, f"the graph has not the {n:,} nodes of the scores")
+    check_numbers(values)
+    if values["neighbours"] is not None:
+        X = values["neighbours"].X
+        right = (isinstance(X, np.ndarray) or sp.issparse(X)) and X.shape == (n, values["n_features"])
+        require(right and X.dtype.kind in "iuf", "the rows of the nearest neighbours are of other nodes")
+        require(
+            np.isfinite(X.data if sp.issparse(X) else X).all(),
+            "the rows of the nearest neighbours are not finite",
+        )
+
+
+def check_numbers(values: dict[str, Any]) -> None:
+    temperature = values["temperature"]
+    require(temperature is None or 0 < temperature < np.inf, f"temperature is {temperature!r}")
+    require(0 <= values["restart"] <= 1, f"restart is {values['restart']!r}")
+    require(0 <= values["n_diffusion"] < MAX_STEPS, f"n_diffusion is {values['n_diffusion']!r}")
+    require(0 <= values["seed"] < MAX_SEED, f"seed is {values['seed']!r}")
+    require(values["n_features"] >= 0, f"n_features is {values['n_features']!r}")
+
+
+def check_parts(fitted: FittedModel) -> None:
+    """Inputs and encoder fit the nodes, and answer for the first of them and for a new node without features."""
+    Z, n = fitted.inputs.Z, fitted.n_nodes
+    require(Z.shape[0] == n, f"the inputs are not of {n:,} nodes")
+    first = fitted.inputs.rows(Z[:1])
+    check_answer(fitted, first)
+    if known_parts().get(type(fitted.candidate.inputs).__name__) is type(fitted.candidate.inputs):
+        none = sp.csr_array((1, n + 1), dtype=np.float64)
+        X = np.zeros((1, fitted.n_features), dtype=np.float32)
+        new = NewNodes(X, none, none, none, fitted.restart, n_steps=1)
+        rows = fitted.inputs.rows(fitted.inputs.extend(new))
+        require(rows.shape == (1, first.shape[1]), "the inputs of a new node have another width")
+        check_answer(fitted, rows)
+
+
+def check_answer(fitted: FittedModel, rows: Any) -> None:
+    P: Array = fitted.encoder.predict(rows)
+    require(
+        P.shape == (1, len(fitted.classes)) and np.isfinite(P).all(), "the encoder gives no finite answer"
+    )
