@@ -13,6 +13,7 @@ from altopt.inputs import NewNodes
 from altopt.io.codec import known_parts
 
 MAX_SEED = 2**64
+MAX_EXPONENT = 1100
 MAX_STEPS = 2**31
 
 
@@ -69,6 +70,11 @@ def check_arrays(values: dict[str, Any]) -> None:
         require(floats(values["steps"].scale, (n,)), "the scale of the steps is not one number a node")
         require(floats(coefficients, (len(coefficients), 2)), "the steps are not finite")
     require(values["last_graph"].n_nodes == n, f"the graph has not the {n:,} nodes of the scores")
+    exponents = values["feature_exponents"]
+    scaled = exponents is None or whole_below(
+        exponents, -MAX_EXPONENT, MAX_EXPONENT + 1, (values["n_features"],)
+    )
+    require(scaled, "the exponents of the columns are not whole numbers")
     check_numbers(values)
     if values["neighbours"] is not None:
         X = values["neighbours"].X

@@ -84,7 +84,7 @@ def decoded(head: dict[str, Any], arrays: dict[str, Array], parts: Sequence[type
 
 def shapes_of(arrays: dict[str, Array]) -> dict[str, list[Any]]:
     """Type and shape of every array: one that is missing, renamed or cut shows."""
-    return {name: [array.dtype.name, *array.shape] for name, array in arrays.items()}
+    return {name: [array.dtype.name, *(array.shape or (1,))] for name, array in arrays.items()}
 
 
 def encode_all(values: dict[str, Any], arrays: dict[str, Array], prefix: str) -> dict[str, Any]:

@@ -47,6 +47,8 @@ def fits(value: Any, hint: Any) -> bool:
     >>> fits(1, float), fits(True, int), fits((1, 2), tuple[int, ...]), fits(None, str | None), fits("a", Literal["b"])
     (True, False, True, True, False)
     """
+    if hint is Any:
+        return True
     origin, inside = get_origin(hint), get_args(hint)
     if hint is None or hint is types.NoneType:
         return value is None
@@ -72,5 +74,5 @@ def fits(value: Any, hint: Any) -> bool:
         return isinstance(value, np.ndarray)
     plain = isinstance(hint, type) and origin is None and not is_typeddict(hint)
     if not plain or getattr(hint, "_is_protocol", False):
-        return True  # Any, a protocol or a callable: the part itself looks at it
+        return True  # a protocol or a callable: the part itself looks at it
     return isinstance(value, hint)
