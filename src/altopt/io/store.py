@@ -58,7 +58,9 @@ def load(path: Path, parts: Sequence[type] = ()) -> Stored:
     except InputError as cause:
         raise InputError(f"{path} cannot be loaded: {cause}") from cause
     except Exception as cause:  # whatever a crafted file makes a part or numpy say
-        raise InputError(f"{path} is damaged: {cause!r} while reading it. Fit and save again.") from cause
+        raise InputError(
+            f"{path / 'model.json'} is damaged: {cause!r} while reading it. Fit and save again."
+        ) from cause
 
 
 def decoded(head: dict[str, Any], arrays: dict[str, Array], parts: Sequence[type]) -> Stored:
