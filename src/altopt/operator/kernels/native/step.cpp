@@ -58,6 +58,7 @@ double panel(const Csr<T> &A, const Step<T> &s, std::int64_t first, std::int64_t
     const std::int64_t last_edge = A.indptr[to] - 1; // columns beyond are not checked yet
     // the last position at which a whole row may be read, in X and in blocks of n_rows rows
     const std::int64_t last_of_X = A.n_columns * s.width - Row::whole, last_of_out = A.n_rows * s.width - Row::whole;
+    const std::int64_t last_of_own = to * s.width - Row::whole; // another thread writes to `out` beyond these rows
     T spare[Row::whole];
     const auto at = [&](const T *block, std::int64_t place, std::int64_t last) {
         return WHOLE || __builtin_expect(place <= last, 1) ? block + place : alone(block + place, columns, spare, Row::whole);
@@ -91,7 +92,7 @@ double panel(const Csr<T> &A, const Step<T> &s, std::int64_t first, std::int64_t
         if (s.keep != 0)
             row.add(s.keep, at(s.X, place, last_of_X));
         if (s.beta != 0)
-            row.add(s.beta, at(s.out, place, last_of_out));
+            row.add(s.beta, at(s.out, place, last_of_own));
         T *out = s.out + place;
         if (stream) {
             for (int b = 0; b < BLOCKS; ++b)
