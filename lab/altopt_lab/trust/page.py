@@ -11,6 +11,7 @@ from altopt_lab.trust.part import KINDS
 from altopt_lab.trust.registry import PARTS
 
 CORPUS = Path(__file__).with_name("corpus.jsonl")
+COSTS = Path("results/cost.jsonl")
 LONGEST_CASE = 300
 
 HEAD = """# Reliability
@@ -25,9 +26,17 @@ answer that does not hold, a traceback, a hang, death by a signal.
 """
 
 
+MODELS = """A stored model is changed in three ways. *Damage* leaves its checksums as they were. A *forgery* makes them
+right again but holds what no save writes. Both must be refused, or change no answer. An *edit* makes them right and
+holds values that a save could have written: that is simply another model. A checksum tells damage, not authorship, so an
+edit is fine as long as its answers are finite; whoever needs more signs the folder.
+"""
+
+
 def page(records: list[Record]) -> str:
     """The whole page."""
-    return "\n".join([HEAD, trials(records), remains(records), found(read_records(CORPUS))])
+    parts = [trials(records), remains(records), found(read_records(CORPUS)), costs(read_records(COSTS))]
+    return "\n".join([HEAD, MODELS, *parts])
 
 
 def last_runs(records: list[Record]) -> dict[str, list[Record]]:
@@ -84,6 +93,34 @@ def found(corpus: list[Record]) -> str:
     findings = Counter((entry["part"], entry["found"]) for entry in corpus)
     rows = [(name, text, f"{n:,}") for (name, text), n in sorted(findings.items())]
     return "\n".join([*lines, markdown(Table("", ("part", "what it did", "cases"), rows, right=(2,))), ""])
+
+
+def costs(records: list[Record]) -> str:
+    """What safety costs: the code before and now by turns, the last comparison of each graph."""
+    text = ["## What it costs\n"]
+    if not records:
+        return "\n".join([*text, "Not measured yet; `python -m altopt_lab.experiments.cost` does it.\n"])
+    last = {(record["graph"], record["job"]): record for record in records}
+    rows = []
+    for (graph, job), told in last.items():
+        seconds = [f"{1000 * told[key]:,.1f}" for key in ("before", "now")]
+        spread = " to ".join(f"{ratio:.2f}" for ratio in told["quartiles"])
+        ratios = (f"{told['ratio']:.2f}", f"{told['fastest']:.2f}", spread, f"{told['limit']:.2f}")
+        rows.append((graph, job, f"{told['turns']}", *seconds, *ratios, " and ".join(told["of"])))
+    columns = (
+        "graph",
+        "job",
+        "turns",
+        "before, ms",
+        "now, ms",
+        "ratio",
+        "of the fastest",
+        "quartiles",
+        "limit",
+        "commits",
+    )
+    about = "Medians over turns; a sample of model.update is 50 updates, altopt update is a whole process.\n"
+    return "\n".join([*text, about, markdown(Table("", columns, rows, right=tuple(range(2, 9)))), ""])
 
 
 def one_line(text: str) -> str:

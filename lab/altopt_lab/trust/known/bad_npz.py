@@ -161,17 +161,17 @@ def one(name: str, place: str) -> Case:
     return Case(f"{place} with {name}", partial(by_command, break_it=BREAKS[name], place=place))
 
 
-def all_of(name: str, use: Any) -> Case:
-    return Case(name, partial(every, use=use), False, 120)
+def all_of(name: str, use: Any, in_test: bool = True) -> Case:
+    return Case(name, partial(every, use=use), False, 120, in_test)
 
 
 ORIGINALS = ("an index of 5,000,000", "an index of -7")
 CASES = [
     *(one(name, place) for name in ORIGINALS for place in ("edges", "features")),
     all_of("edges, broken in seven ways", partial(by_command, place="edges")),
-    all_of("features as csc, broken in seven ways", partial(by_command, place="features", form="csc")),
+    all_of("features as csc, broken in seven ways", partial(by_command, place="features", form="csc"), False),
     all_of("a Graph of a matrix, in Python", partial(in_python, use=as_graph)),
     all_of("X in Python", partial(in_python, use=as_features)),
     all_of("X of new nodes, in Python", partial(in_python, use=as_new_features)),
-    all_of("features of new nodes, by predict", to_predict),
+    all_of("features of new nodes, by predict", to_predict, False),
 ]

@@ -11,12 +11,16 @@ Holds = Callable[[Path], Outcome]
 
 @dataclass(frozen=True)
 class Case:
-    """`holds` gets an empty folder and says how it ended; `original` is False for a variation."""
+    """`holds` gets an empty folder and says how it ended; `original` is False for a variation.
+
+    `in_test` is False for those that take too long for `make test`, where a shorter one shows the same.
+    """
 
     name: str
     holds: Holds
     original: bool = True
-    seconds: float = 20.0
+    seconds: float = 30.0
+    in_test: bool = True
 
 
 FINE = Outcome("fine")

@@ -157,5 +157,6 @@ CASES = [
         partial(interrupted_by_another, write=update_it, other=save_it),
         False,
         seconds=120,
+        in_test=False,
     ),
 ]
