@@ -28,8 +28,8 @@ answer that does not hold, a traceback, a hang, death by a signal.
 
 MODELS = """A stored model is changed in three ways. *Damage* leaves its checksums as they were. A *forgery* makes them
 right again but holds what no save writes. Both must be refused, or change no answer. An *edit* makes them right and
-holds values that a save could have written: that is simply another model. A checksum tells damage, not authorship, so an
-edit is fine as long as its answers are finite; whoever needs more signs the folder.
+holds values that a save could have written: that is simply another model. A checksum tells damage, not authorship, so
+an edit is fine as long as its answers are finite; whoever needs more signs the folder.
 """
 
 

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 import scipy.sparse as sp
@@ -59,7 +60,15 @@ def read(source: Source, data: str | Path | None = None, *, download: bool = Fal
             f"Fetch it with: altopt datasets get {source.name}. Or put the raw files there, or name the folder that "
             f"holds them (the root above {source.folder}) in the environment variable ALTOPT_DATA."
         )
-    return source.read(source, source.place(root))
+    place = source.place(root)
+    try:
+        return source.read(source, place)
+    except InputError:
+        raise
+    except (ValueError, KeyError, IndexError, TypeError, OSError, EOFError, BadZipFile) as cause:
+        raise InputError(
+            f"The raw files of {source.name} in {place} cannot be read ({cause}). Remove and fetch them again."
+        ) from cause
 
 
 def read_planetoid(source: Source, folder: Path) -> Dataset:

