@@ -11,6 +11,7 @@ import time
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
+from os import _exit
 from typing import IO, Any
 
 Job = Callable[[], Any]  # returns what JSON can hold
@@ -104,7 +105,7 @@ def run(job: Job, answer: int, printed: int) -> None:
         while data:
             data = data[os.write(answer, data) :]
     finally:
-        os._exit(0)
+        _exit(0)
 
 
 def forked(job: Job, seconds: float) -> End:

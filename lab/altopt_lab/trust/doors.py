@@ -168,7 +168,7 @@ def attempt(job: Callable[[], Any]) -> tuple[str, Any]:
         return "refused", str(error)
 
 
-def distance_to_truth(model: Any, feature_weight: float, label_weight: float) -> float:
+def distance_to_truth(model: AltOpt, feature_weight: float, label_weight: float) -> float:
     """max_k ||F_k - F*_k|| / sqrt(d_k), F* being a dense solution of H F* = rhs: what error_bound promises to cover."""
     A = model.graph_.adjacency.toarray().astype(np.float64)
     degree = A.sum(axis=1)

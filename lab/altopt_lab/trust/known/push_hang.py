@@ -22,19 +22,19 @@ from altopt_lab.trust.part import Outcome
 Use = Callable[[Any], Any]
 
 
-def told_label(model: Any) -> Any:
+def told_label(model: AltOpt) -> Any:
     return model.update(labels={100: 1})
 
 
-def told_edge(model: Any) -> Any:
+def told_edge(model: AltOpt) -> Any:
     return model.update(edges=[(3, 77)])
 
 
-def withdrawn(model: Any) -> Any:
+def withdrawn(model: AltOpt) -> Any:
     return model.update(labels={int(np.flatnonzero(model.labelled_)[0]): -1})
 
 
-def explained(model: Any) -> Any:
+def explained(model: AltOpt) -> Any:
     return model.explain(100)
 
 

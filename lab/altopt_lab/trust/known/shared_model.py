@@ -78,22 +78,22 @@ def holds(
     return FINE
 
 
-def label(model: Any, k: int) -> Any:
+def label(model: AltOpt, k: int) -> Any:
     return model.update(labels={f"n{k * 131 % N}": k % N_CLASSES})
 
 
-def label_and_edge(model: Any, k: int) -> Any:
+def label_and_edge(model: AltOpt, k: int) -> Any:
     return model.update(
         labels={f"n{k * 131 % N}": k % N_CLASSES}, edges=[(f"n{k % N}", f"n{(k * 7 + 3) % N}")]
     )
 
 
-def new_node(model: Any, k: int) -> Any:
+def new_node(model: AltOpt, k: int) -> Any:
     row = np.asarray(np.random.default_rng(k).random((1, model.n_features_in_)))
     return model.update(nodes=[f"new{k}"], features=row, edges=[(f"new{k}", f"n{k % N}")])
 
 
-def explain(model: Any, k: int) -> None:
+def explain(model: AltOpt, k: int) -> None:
     """Shares that sum to the row of F that the explanation belongs to."""
     told = model.explain(f"n{k % N}")
     amounts = [entry[-1] for entry in (*told.from_labels, *told.from_features)]
@@ -101,7 +101,7 @@ def explain(model: Any, k: int) -> None:
         raise AssertionError(f"an explanation's amounts sum to {sum(amounts):.6f}, not to {told.total:.6f}")
 
 
-def look(model: Any, k: int) -> None:
+def look(model: AltOpt, k: int) -> None:
     sums = model.label_distributions_.sum(axis=1)
     if not np.allclose(sums, 1.0, atol=1e-5):
         raise AssertionError("probabilities that do not sum to one")
@@ -110,7 +110,7 @@ def look(model: Any, k: int) -> None:
         return
 
 
-def saves(model: Any, k: int) -> None:
+def saves(model: AltOpt, k: int) -> None:
     """A model stored between updates is whole."""
     with tempfile.TemporaryDirectory() as folder:
         model.save(Path(folder) / "model")
@@ -119,7 +119,7 @@ def saves(model: Any, k: int) -> None:
         raise AssertionError(f"a model stored between updates is {distance:.1e} from the solution")
 
 
-def copies(model: Any, k: int) -> None:
+def copies(model: AltOpt, k: int) -> None:
     held = copy.deepcopy(model) if k % 2 else pickle.loads(pickle.dumps(model))
     distance = distance_to_truth(held, WEIGHT, WEIGHT)
     if not distance < 1e-4:
