@@ -1,8 +1,10 @@
 """All parts, in the order in which they are tried."""
 
 from altopt_lab.trust import (
+    commands,
     disks,
     features,
+    files,
     fits,
     graphs,
     kills,
@@ -15,7 +17,7 @@ from altopt_lab.trust import (
 )
 from altopt_lab.trust.part import Part
 
-WAYS_IN = (graphs, features, labels, settings, fits)
+WAYS_IN = (graphs, features, labels, settings, files, fits, commands)
 ACCIDENTS = (kills, writers, shared, mutated, disks, memory)
 
 PARTS: dict[str, Part] = {
