@@ -95,6 +95,20 @@ def check_numbers(values: dict[str, Any]) -> None:
     require(values["n_features"] >= 0, f"n_features is {values['n_features']!r}")
 
 
+def check_inputs(arrays: dict[str, Array], keeps_missing: bool) -> None:
+    """The numbers that inputs are made of are finite, NaN apart where it may stand for a missing value."""
+    for name, array in arrays.items():
+        if array.dtype.kind == "f":
+            right = not np.isinf(array).any() if keeps_missing else all_finite(array)
+            require(right, f"the numbers of inputs.{name} are not finite")
+
+
+def all_finite(array: Array) -> bool:
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = array.sum()  # one pass without a copy; it may overflow where all numbers are finite
+    return bool(np.isfinite(total) or np.isfinite(array).all())
+
+
 def check_parts(fitted: FittedModel) -> None:
     """Inputs and encoder fit the nodes, and answer for the first of them and for a new node without features."""
     Z, n = fitted.inputs.Z, fitted.n_nodes

@@ -10,9 +10,9 @@ from altopt.errors import InputError, MissingExtra
 from altopt.fitted.model import FittedModel
 from altopt.io.array_io import with_prefix
 from altopt.io.codec import decode, encode
-from altopt.io.fitted_checks import check_arrays, check_parts
+from altopt.io.fitted_checks import check_arrays, check_inputs, check_parts
 from altopt.io.folder import FORMAT, VERSION, read_folder, write_folder
-from altopt.io.types import check_fields, fits
+from altopt.io.types import check_fields, fits, short
 
 STATES = ("inputs", "encoder")  # fields that state themselves as arrays; the candidate restores them
 
@@ -59,7 +59,7 @@ def load(path: Path, parts: Sequence[type] = ()) -> Stored:
         raise InputError(f"{path} cannot be loaded: {cause}") from cause
     except Exception as cause:  # whatever a crafted file makes a part or numpy say
         raise InputError(
-            f"{path / 'model.json'} is damaged: {cause!r} while reading it. Fit and save again."
+            f"{path / 'model.json'} is damaged: {short(cause)} while reading it. Fit and save again."
         ) from cause
 
 
@@ -75,7 +75,9 @@ def decoded(head: dict[str, Any], arrays: dict[str, Array], parts: Sequence[type
     if not fits(columns, list[str]) or len(columns) not in (0, values["n_features"]):
         raise InputError("its columns are not the names of its features. Fit and save again.")
     candidate = values["candidate"]
-    values["inputs"] = candidate.inputs.restore(with_prefix(arrays, "inputs."))
+    of_inputs = with_prefix(arrays, "inputs.")
+    check_inputs(of_inputs, candidate.inputs.keeps_missing)
+    values["inputs"] = candidate.inputs.restore(of_inputs)
     width = values["inputs"].rows(values["inputs"].Z[:1]).shape[1]
     values["encoder"] = candidate.encoder.begin(width, len(values["classes"]), values["seed"])
     values["encoder"].restore(with_prefix(arrays, "encoder."))

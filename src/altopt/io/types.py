@@ -38,7 +38,7 @@ def check_fields(part: type, values: dict[str, Any], name: str) -> None:
 
 def short(value: Any) -> str:
     text = repr(value)
-    return text if len(text) <= 60 else f"{text[:60]}..."
+    return text if len(text) <= 100 else f"{text[:100]}..."
 
 
 def fits(value: Any, hint: Any) -> bool:

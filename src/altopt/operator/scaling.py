@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from altopt.arrays import Array, row_blocks
+from altopt.errors import InputError
 from altopt.io.array_io import finite
 
 MIN_SUM = 1e-37  # smaller numbers have no inverse in float32
@@ -105,6 +106,8 @@ class Scaling:
     @classmethod
     def restore(cls, state: dict[str, Array], exponent: float) -> "Scaling":
         norm, size = finite(state, "scalars", (2,)).tolist()
+        if norm <= 0 or size <= 0:
+            raise InputError("The stored scale of the inputs is not above 0.")
         return cls(finite(state, "centre", (None,)), norm, size, exponent)
 
 

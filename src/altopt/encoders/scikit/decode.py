@@ -46,7 +46,9 @@ def from_state(state: dict[str, Array]) -> Any:
     except InputError as cause:
         raise InputError(f"The stored encoder cannot be loaded: {cause}. Fit and save again.") from cause
     except Exception as cause:  # whatever a crafted file makes numpy or scikit-learn say
-        raise InputError(f"The stored encoder is damaged: {cause!r}. Fit and save again.") from cause
+        raise InputError(
+            f"The stored encoder is damaged: {repr(cause)[:100]}. Fit and save again."
+        ) from cause
 
 
 def checked(head: dict[str, Any], decoder: "Decoder") -> Any:
