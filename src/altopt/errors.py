@@ -4,6 +4,8 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
+MAX_MESSAGE = 1000  # characters: a longer message repeats a value that nobody will read
+
 
 class InputError(ValueError):
     """The input or the call is wrong.
@@ -18,6 +20,11 @@ class InputError(ValueError):
     Traceback (most recent call last):
     altopt.errors.InputError: node 'cem' is not in the graph. Give the id of one of its 2 nodes.
     """
+
+    def __init__(self, message: object = "") -> None:
+        text = str(message)
+        half = MAX_MESSAGE // 2
+        super().__init__(text if len(text) <= MAX_MESSAGE else f"{text[:half]} ... {text[-half:]}")
 
 
 class DiskError(InputError):

@@ -64,8 +64,12 @@ def check_number(
 
 def is_number(value: Any) -> bool:
     """Whether it is a finite number, and so small that its square is one."""
-    number: Any = value
-    return isinstance(value, Real) and not isinstance(value, bool) and bool(abs(number) <= MAX_NUMBER)
+    if not isinstance(value, Real) or isinstance(value, bool):
+        return False
+    try:
+        return abs(float(value)) <= MAX_NUMBER
+    except OverflowError:  # an integer past float's range
+        return False
 
 
 def check_choice(part: Any, name: str, choices: tuple[Any, ...]) -> None:

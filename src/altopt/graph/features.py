@@ -128,7 +128,7 @@ def check_features(estimator: BaseEstimator, X: Any, reset: bool, missing: bool)
         )
     if X.dtype.kind == "c":
         raise InputError(f"X must hold real numbers, but holds {X.dtype}. Complex data not supported.")
-    if isinstance(X, np.memmap) and X.ndim == 2 and X.dtype.kind == "f":
+    if isinstance(X, np.memmap) and X.size and X.dtype.kind == "f":
         if reset:
             estimator.n_features_in_ = X.shape[1]
     else:

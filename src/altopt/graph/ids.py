@@ -21,11 +21,9 @@ def comes_from(value: object, package: str) -> bool:
 def lookup(ids: Array, wanted: Array) -> NDArray[np.int64]:
     """The position of each wanted id in `ids`, -1 where it is missing; both as returned by `as_ids`."""
     if (ids.dtype == wanted.dtype and ids.dtype.kind != "O") or (is_text(ids) and is_text(wanted)):
-        import pyarrow as pa
         import pyarrow.compute as pc
 
-        kind = pa.large_string() if ids.dtype.kind == "O" else None
-        indices = pc.index_in(pa.array(wanted, kind), value_set=pa.array(ids, kind))
+        indices = pc.index_in(_to_arrow(wanted), value_set=_to_arrow(ids))
         positions: Array = indices.fill_null(-1).to_numpy(zero_copy_only=False)
         return positions.astype(np.int64)
     row = {name: i for i, name in enumerate(ids.tolist())}
@@ -38,14 +36,25 @@ def distinct(source: Array, target: Array) -> Array:
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        kind = pa.large_string() if source.dtype.kind == "O" else None
-        endpoints = pa.chunked_array([pa.array(source, kind), pa.array(target, kind)])
+        endpoints = pa.chunked_array([_to_arrow(source), _to_arrow(target)])
         return np.sort(as_array(pc.unique(endpoints).to_numpy(zero_copy_only=False)))
     names = {*source.tolist(), *target.tolist()}
     try:
         return as_array(sorted(names, key=lambda name: (type(name).__name__, name)))
     except TypeError:
         return as_array(sorted(names, key=lambda name: (type(name).__name__, repr(name))))
+
+
+def _to_arrow(ids: Array) -> Any:
+    """Ids as pyarrow holds them, text as text."""
+    import pyarrow as pa
+
+    try:
+        return pa.array(ids, pa.large_string() if ids.dtype.kind == "O" else None)
+    except UnicodeEncodeError as error:
+        raise InputError(
+            f"node id {error.object!r} is no text that could be stored: {error.reason}. Give another id."
+        ) from error
 
 
 def describe_missing(ids: Array, wanted: Array, positions: Array, known: str) -> str:
@@ -116,7 +125,9 @@ def as_ids(values: Any, what: str) -> Array:
         absent = ids != ids if ids.dtype.kind in "fMm" else np.zeros(0, bool)  # NaN differs from itself
     if absent.any():
         raise InputError(f"{what} has no id in row {np.argmax(absent) + 1:,} (the first is row 1).")
-    if ids.dtype.kind == "f" and np.all((np.abs(ids) < 2**53) & (ids == np.floor(ids))):
+    if ids.dtype.kind == "f" and np.all(
+        (np.abs(ids.astype(np.float64, copy=False)) < 2**53) & (ids == np.floor(ids))
+    ):
         return ids.astype(np.int64)
     if ids.dtype.kind in "iu" and (ids.dtype != np.uint64 or not len(ids) or ids.max() < 2**63):
         return ids.astype(np.int64, copy=False)

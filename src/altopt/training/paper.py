@@ -2,8 +2,11 @@
 
 from typing import Any, Literal
 
+import numpy as np
+
 from altopt.encoders import MLPEncoder
 from altopt.errors import InputError
+from altopt.graph.settings import RULES, check_setting
 from altopt.inputs import DiffusedInputs
 from altopt.solvers import GradientSteps
 from altopt.views import (
@@ -41,6 +44,15 @@ def paper_settings(
     """
     if not isinstance(variant, str) or variant not in VIEWS:
         raise InputError(f"variant must be one of {', '.join(VIEWS)}, but is {variant!r}.")
+    check_setting("n_rounds", n_rounds)
+    if not RULES["n_epochs"].allows(total_epochs):
+        expected = RULES["n_epochs"].expected
+        raise InputError(
+            f"total_epochs must be {expected}, but is {total_epochs!r}. They are spread evenly over n_rounds."
+        )
+    for name, value in (("diffusion", diffusion), ("pseudo_labels", pseudo_labels)):
+        if not isinstance(value, bool | np.bool_):
+            raise InputError(f"{name} must be True or False, but is {value!r}.")
     feature_view, graph_view, label_view = VIEWS[variant]
     n_epochs = total_epochs if n_rounds in ("full", 0) else round(total_epochs / int(n_rounds))
     return {
