@@ -99,6 +99,8 @@ def edit_model(folder: Path, change: Callable[[Head, Arrays], Any]) -> None:
     head, arrays = read_model(folder)
     form = canonical_form(head)
     change(head, arrays)
+    if isinstance(head.get("shapes"), dict):
+        head["shapes"] = {name: [array.dtype.name, *(array.shape or (1,))] for name, array in arrays.items()}
     write_sealed(
         folder, head, save({name: np.ascontiguousarray(array) for name, array in arrays.items()}), form
     )

@@ -1,4 +1,4 @@
-"""Skops bytes of a stored scikit-learn encoder that hold functions: loading and using the model must run none."""
+"""A stored scikit-learn encoder that holds functions, as skops bytes or as JSON: loading the model must run none."""
 
 import io
 import json
@@ -13,7 +13,7 @@ import numpy as np
 from altopt import AltOpt
 from altopt.arrays import Array
 from altopt.errors import InputError
-from altopt_lab.trust.doors import Arrays, Head, Problem, edit_model
+from altopt_lab.trust.doors import Arrays, Head, Problem, copied, edit_model, read_model
 from altopt_lab.trust.known.case import FINE, Case, fault
 from altopt_lab.trust.part import Outcome
 
@@ -128,9 +128,14 @@ def holds(folder: Path, estimator: Callable[[], Any], poison: Poison, planted: b
             head[key]["encoder"] = {"skops": "planted"}
 
     edit_model(folder / "model", change)
+    return used(folder / "model", problem, mark)
+
+
+def used(stored: Path, problem: Problem, mark: Path) -> Outcome:
+    """Load and use a model that should do no more than refuse."""
     said = ""
     try:
-        model = AltOpt.load(folder / "model")
+        model = AltOpt.load(stored)
         model.predict_proba(problem.X[:3])
         model.update(labels={100: 1})
     except InputError as error:
@@ -139,6 +144,74 @@ def holds(folder: Path, estimator: Callable[[], Any], poison: Poison, planted: b
         said = f"{type(error).__name__}: {error}"
         return fault("code ran" if mark.exists() else said)
     return fault("code ran") if mark.exists() else Outcome("refused" if said else FINE.kind, said)
+
+
+def called(code: str) -> list[Node]:
+    """Nodes that would be a function, if the JSON of an encoder could name one."""
+    name, arguments = "numpy.testing._private.utils.runstring", {"list": [code, {"dict": []}]}
+    return [
+        {"class": "functools.partial", "state": {"func": {"type": name}, "args": arguments}},
+        {"class": "partial", "state": {"func": name, "args": arguments}},
+        {"type": name},
+        {"type": "eval"},
+        {"loss": name, "n_classes": 3},
+        {"scalar": "load", "value": code},
+        {"dtype": name},
+        {"class": "FunctionTransformer", "state": {"func": {"type": name}}},
+    ]
+
+
+def in_json(folder: Path, estimator: Callable[[], Any], name: str | None) -> Outcome:
+    """Each of these nodes as an attribute of the encoder, or in its place, wherever one is stored as JSON."""
+    problem, mark = Problem(60), folder / "mark"
+    problem.fit(encoder=estimator()).save(folder / "model")
+    if not any(is_json(array) for array in read_model(folder / "model")[1].values()):
+        return Outcome("fine", "no encoder is stored as JSON here")
+    outcome = FINE
+    for k, node_ in enumerate(called(f"open({str(mark)!r}, 'w').close()")):
+        stored = copied(folder / "model", folder / f"attacked{k}")
+
+        def change(head: Head, arrays: Arrays, node_: Node = node_) -> None:
+            for key in [key for key, array in arrays.items() if is_json(array)]:
+                held = json.loads(arrays[key].tobytes())
+                if name is None:
+                    held["estimator"] = node_
+                else:
+                    held["estimator"]["state"][name] = node_
+                arrays[key] = np.frombuffer(json.dumps(held).encode(), np.uint8)
+
+        edit_model(stored, change)
+        outcome = used(stored, problem, mark)
+        if outcome.kind != "refused":
+            return fault(f"{json.dumps(node_)[:80]}: {outcome.detail or 'accepted'}")
+    return outcome
+
+
+def wild_tree(folder: Path) -> Outcome:
+    """Children of a tree's nodes that lie outside of it: refused, never a signal."""
+    problem = Problem(60)
+    problem.fit(encoder=tree()).save(folder / "model")
+    if not any(is_json(array) for array in read_model(folder / "model")[1].values()):
+        return Outcome("fine", "no encoder is stored as JSON here")
+    for k, value in enumerate((5_000_000, -7, 0)):
+        stored = copied(folder / "model", folder / f"attacked{k}")
+
+        def change(head: Head, arrays: Arrays, value: int = value) -> None:
+            held = json.loads(arrays["encoder.model.json"].tobytes())
+            key = "encoder.model." + held["estimator"]["state"]["tree_"]["tree"]["nodes"]
+            data = bytearray(arrays[key].tobytes())
+            data[:8] = value.to_bytes(8, "little", signed=True)  # the left child of the root
+            arrays[key] = np.frombuffer(bytes(data), np.uint8)
+
+        edit_model(stored, change)
+        outcome = used(stored, problem, folder / "mark")
+        if outcome.kind != "refused":
+            return fault(f"a child {value}: {outcome.detail or 'accepted'}")
+    return Outcome("refused")
+
+
+def is_json(array: Array) -> bool:
+    return array.dtype == np.uint8 and array.ndim == 1 and b'"estimator"' in array.tobytes()
 
 
 def tree() -> Any:
@@ -180,4 +253,19 @@ CASES = [
     case("a parameter", tree, as_parameter),
     case("another class of scikit-learn", tree, other_class),
     case("planted in a model that had none", tree, clone_of("sklearn.harmless"), planted=True),
+    Case(
+        "functions in the JSON of a tree",
+        partial(in_json, estimator=tree, name="__sklearn_clone__"),
+        False,
+        60,
+    ),
+    Case(
+        "functions as a method of a forest",
+        partial(in_json, estimator=forest, name="predict_proba"),
+        False,
+        60,
+    ),
+    Case("functions as a parameter", partial(in_json, estimator=tree, name="criterion"), False, 60),
+    Case("functions in an encoder's place", partial(in_json, estimator=logistic, name=None), False, 60),
+    Case("children of a tree that lie outside", wild_tree, False, 60),
 ]
