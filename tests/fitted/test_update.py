@@ -421,3 +421,9 @@ def test_models_that_no_push_serves_are_solved_anew(make):
     objective = model.fitted_.objective()
     start = model.scores_ if model.start_ is None else model.start_
     assert_allclose(model.fitted_.solver.solve(objective, start).F, model.scores_, atol=1e-5)
+
+
+def test_a_weight_that_changes_every_self_loop_is_within_its_bound():
+    model = fitted(self_loops=True)
+    change = model.update(edges=[(0, 1, 0.5)])
+    assert np.linalg.norm(model.scores_ - from_scratch(model)) <= change.error_bound + 1e-9

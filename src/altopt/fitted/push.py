@@ -29,7 +29,7 @@ LARGE_GRAPH = 20_000  # nodes up to which following a change to its end costs no
 
 
 class PushGaveUp(Exception):
-    """The push has used up its edges, or the residual is not finite; the caller solves from scratch."""
+    """The push has used up its edges, is not finite or would change every row; the caller solves from scratch."""
 
 
 class PushUpdate:
@@ -78,6 +78,8 @@ class PushUpdate:
 
     def change_graph(self, refresh: bool) -> None:
         system, request = self.system, self.request
+        if system.self_loops and any(weight not in (None, 0.0, 1.0) for weight in request.edges.values()):
+            raise PushGaveUp  # the mean edge weight changes, and with it every self-loop
         if request.new_ids:
             system.grow(request.new_ids, self.undo_stack)
         self.rows = self.changed_rows()

@@ -30,6 +30,7 @@ def read_y(y: Any, n_rows: int, classes: Any = None) -> tuple[Array, Array]:
         )
     present = np.unique(labels)
     declared = present if classes is None else np.unique(plain_labels(as_column(classes), None))
+    refuse_half_characters(declared)
     if classes is not None:
         comparable = (
             declared.dtype.kind in "US" if present.dtype.kind in "US" else declared.dtype.kind not in "US"
@@ -55,6 +56,17 @@ def read_y(y: Any, n_rows: int, classes: Any = None) -> tuple[Array, Array]:
     codes = np.full(n_rows, UNKNOWN, dtype=np.int64)
     codes[known] = np.searchsorted(declared, labels)
     return declared.astype(object) if wants_objects(values, declared) else declared, codes
+
+
+def refuse_half_characters(classes: Array) -> None:
+    """Refuse text that is no text: a surrogate without its other half, which no file can hold."""
+    for name in classes.tolist() if classes.dtype.kind == "U" else ():
+        try:
+            name.encode()
+        except UnicodeEncodeError as error:
+            raise InputError(
+                f"y holds the label {name!r}, which is no text that could be stored: {error.reason}. Name it otherwise."
+            ) from error
 
 
 def wants_objects(values: Array, classes: Array) -> bool:

@@ -166,11 +166,20 @@ def encode_array(array: Array, arrays: dict[str, Array], name: str) -> Any:
         return {"times": name, "dtype": array.dtype.str[1:]}
     values = array.tolist()
     if array.ndim == 1 and all(isinstance(value, str) for value in values):
-        words = [value.encode() for value in values]
+        words = [in_bytes(value) for value in values]
         arrays[f"{name}.ends"] = np.cumsum([len(word) for word in words], dtype=np.int64)
         arrays[name] = np.frombuffer(b"".join(words), dtype=np.uint8)
         return {"text": name, "object": array.dtype == object}
     return {"values": encode(values, arrays, name)}
+
+
+def in_bytes(text: str) -> bytes:
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        raise InputError(
+            f"the text {text!r} cannot be stored: {error.reason}. Give it another name."
+        ) from error
 
 
 def decode_array(value: Any, arrays: dict[str, Array]) -> Array:
