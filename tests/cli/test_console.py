@@ -120,7 +120,7 @@ def test_a_signal_ends_a_fit_in_one_line(tmp_path, name):
         [sys.executable, "-c", script, *fit_call(files)], capture_output=True, text=True, check=False
     )
     assert ended.returncode == 128 + number
-    assert ended.stderr == "Stopped. The same command with --resume goes on after the last finished round.\n"
+    assert ended.stderr == "Stopped. The same command with --resume goes on after the last finished step.\n"
     assert [path.name for path in files["out"].iterdir()] == ["checkpoint"]
 
 

@@ -79,7 +79,7 @@ def test_a_default_fit_and_what_follows_need_the_core_only(tmp_path):
 def test_a_fit_without_the_report_extra_writes_the_rest_and_says_so(tmp_path):
     files = tables(tmp_path, "csv", "text")
     files["out"].mkdir()
-    (files["out"] / "report.html").write_text("of an earlier fit")
+    (files["out"] / "report.html").write_text("<title>AltOpt of an earlier fit</title>")
     ran = command(*fit_call(files, "--rounds", "1", "--encoder", "linear"))
     assert ran.returncode == 0, ran.stderr
     assert sorted(path.name for path in files["out"].iterdir()) == ["model", "predictions.parquet"]

@@ -63,7 +63,7 @@ BAD_TABLES = {
     "a header in Latin-1": ("edges", lambda path: bytes_of(path, "edges", b",\xe9\n"), "is not UTF-8"),
     "a label of lists": ("labels", lambda path: typed(path, "label", [[1]] * 90), "holds list<"),
     "a label of structs": ("labels", lambda path: typed(path, "label", [{"a": 1}] * 90), "holds struct<"),
-    "a label of bytes": ("labels", lambda path: typed(path, "label", [b"x"] * 90), "a model cannot store"),
+    "a label of bytes": ("labels", lambda path: typed(path, "label", [b"x"] * 90), "values of type bytes"),
     "ids of lists": ("features", lambda path: typed(path, "node", [[k] for k in range(N)]), "holds list<"),
     "ids of instants": (
         "features",

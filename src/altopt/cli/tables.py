@@ -31,16 +31,18 @@ def read_problem(features: Path, labels: Path, edges: Path | None, directed: boo
 
 
 def check_storable(names: Array, what: str) -> None:
-    """Refuse before the fit ids and classes that a model folder cannot hold."""
-    try:
-        if names.dtype.kind in "Mm":  # instants and spans of time
-            raise InputError("they would come back as numbers")
-        encode_array(names, {}, "")
-    except (InputError, UnicodeEncodeError) as cause:
-        kind = type(names.tolist()[0]).__name__
+    """Refuse before the fit ids and classes that a model folder cannot hold, or that no command line can name."""
+    others = {type(name).__name__ for name in names.tolist()} - {"str", "int", "float", "bool", "NoneType"}
+    if names.dtype.kind in "Mm":  # instants and spans of time, of which numpy makes numbers
+        others = {str(names.dtype)}
+    if others:
         raise InputError(
-            f"{what} holds values of type {kind} that a model cannot store. Write them as text."
-        ) from cause
+            f"{what} holds values of type {min(others)}, which a command line cannot name. Write them as text."
+        )
+    try:
+        encode_array(names, {}, "")
+    except UnicodeEncodeError as cause:
+        raise InputError(f"{what} holds text that is not Unicode. Write it as UTF-8.") from cause
 
 
 def read_ends(edges: Path | None, text_ids: bool) -> dict[str, Array]:

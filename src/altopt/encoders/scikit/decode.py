@@ -76,6 +76,7 @@ class Decoder:
             "dtype": lambda node: np.dtype(object if node["dtype"] == "object" else TYPES[node["dtype"]]),
             "type": lambda node: TYPES[node["type"]],
             "array": lambda node: self.array(node["array"]),
+            "columns": lambda node: self.array(node["columns"]).T,
             "objects": self.objects,
             "csr": self.csr,
             "again": lambda node: self.done[number(node["again"], len(self.done))],

@@ -72,6 +72,8 @@ class Encoder:
 
     def array(self, array: Array) -> Any:
         if array.dtype.kind in "biuf":
+            if array.ndim > 1 and array.flags.f_contiguous and not array.flags.c_contiguous:
+                return {"columns": self.put(array.T)}  # the order in memory decides how products are rounded
             return {"array": self.put(array)}
         if array.dtype.kind in "OU":
             items = [self.encode(item) for item in array.ravel().tolist()]
