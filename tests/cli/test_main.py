@@ -218,3 +218,11 @@ def test_a_dry_run_says_what_a_fit_would_need_and_writes_nothing(files, capsys):
     for part in ("features X", "graph", "phase 2, diffusing X", "peak"):
         assert part in said
     assert not files["out"].exists()
+
+
+def test_a_model_stored_without_column_names_takes_them_as_they_come(tmp_path):
+    files = tables(tmp_path, "csv", "whole")
+    model = AltOpt(random_state=0, cross_fit=False).fit(X[:N], np.where(np.arange(N) < 30, data.y[:N], -1))
+    model.save(tmp_path / "model")
+    call = ["predict", tmp_path / "model", "--features", files["new_features"], "--out", tmp_path / "p.csv"]
+    assert run([str(part) for part in call]) == 0

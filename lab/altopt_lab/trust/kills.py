@@ -165,7 +165,15 @@ def foreign(command: str, out: Path) -> None:
 
 def drafts(out: Path) -> list[str]:
     """Files that are neither results, nor locks, nor somebody else's."""
-    results = {"predictions.parquet", "predictions.csv", "report.html", "new.csv", "model.json", *FOREIGN}
+    results = {
+        "predictions.parquet",
+        "predictions.csv",
+        "report.html",
+        "new.csv",
+        "all.csv",
+        "model.json",
+        *FOREIGN,
+    }
     found = [path for path in out.rglob("*") if path.is_file() and path.name not in results]
     found = [path for path in found if not path.name.endswith("lock") and path.name != "weights.h5"]
     arrays = [path for path in found if path.suffix == ".safetensors" and path.parent == out / "model"]

@@ -12,7 +12,7 @@ from altopt.defaults import DEFAULTS
 from altopt.errors import InputError
 from altopt.inputs.inputs import ChangedNodes, Inputs, InputSource, NewNodes, Prepared
 from altopt.inputs.memory import InputMemory, SourceShape
-from altopt.io.array_io import with_prefix
+from altopt.io.array_io import finite, with_prefix
 from altopt.operator.feature_matrix import has_missing
 from altopt.operator.scaling import row_norms, scale_rows
 from altopt.settings import check_choice
@@ -156,7 +156,10 @@ class BlockInputs(Inputs):
 
     def restore(self, state: dict[str, Array]) -> PreparedBlocks:
         parts = tuple(part.restore(with_prefix(state, f"{k}.")) for k, part in enumerate(self.parts))
-        return PreparedBlocks(parts, self.scaling, tuple((a, b) for a, b in state["sizes"].tolist()))
+        sizes = finite(state, "sizes", (len(parts), 2))
+        if sizes.dtype != np.float64 or (sizes <= 0).any():
+            raise InputError("The stored sizes of the blocks of inputs are not numbers above 0.")
+        return PreparedBlocks(parts, self.scaling, tuple((a, b) for a, b in sizes.tolist()))
 
     def memory(self, shape: SourceShape) -> InputMemory:
         parts = [part.memory(shape) for part in self.parts]

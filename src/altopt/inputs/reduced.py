@@ -12,7 +12,7 @@ from altopt.inputs.directions import few_columns, gram_of, leading_directions, p
 from altopt.inputs.inputs import ChangedNodes, Inputs, InputSource, NewNodes, Prepared, PreparedMatrix
 from altopt.inputs.local_diffusion import diffused_again, diffused_from, settle_isolated
 from altopt.inputs.memory import NUMBER, InputMemory, SourceShape, sketch_bytes, stored_bytes
-from altopt.io.array_io import finite
+from altopt.io.array_io import finite, required
 from altopt.operator import diffusion
 from altopt.operator.feature_matrix import FeatureMatrix, column_means, has_missing, impute, project
 from altopt.operator.scaling import Scaling
@@ -40,10 +40,9 @@ class Projection:
         return project(X, self.V, self.mean, self.std, self.root)
 
     def state(self) -> dict[str, Array]:
-        arrays = {"V": self.V}
+        arrays = {"V": self.V, "root": np.array([self.root])}
         if self.mean is not None and self.std is not None:
             arrays |= {"column_mean": self.mean, "column_std": self.std}
-        arrays |= {"root": np.array([True])} if self.root else {}
         return arrays | ({} if self.fill is None else {"fill": self.fill})
 
     @classmethod
@@ -55,7 +54,10 @@ class Projection:
         )
         if (mean is None) != (std is None):
             raise InputError("The stored mean or standard deviation of the columns is missing.")
-        return cls(V, mean, std, fill, "root" in state)
+        root = required(state, "root")
+        if root.dtype != bool or root.shape != (1,):
+            raise InputError("The stored array root is not one truth value.")
+        return cls(V, mean, std, fill, bool(root[0]))
 
 
 @dataclass(frozen=True)

@@ -29,11 +29,13 @@ SCRIPTS = (
 
 
 def cases(script: str) -> list[Case]:
-    """A script's cases; what it imports slowly is imported here, before its processes part."""
-    module = import_module(f"altopt_lab.trust.known.{script}")
-    for name in getattr(module, "PRELOAD", ()):
+    return list(import_module(f"altopt_lab.trust.known.{script}").CASES)
+
+
+def preload(script: str) -> None:
+    """Import what a script's cases are slow to import, before their processes part."""
+    for name in getattr(import_module(f"altopt_lab.trust.known.{script}"), "PRELOAD", ()):
         import_module(name)
-    return list(module.CASES)
 
 
 def outcome_of(case: Case) -> Outcome:
@@ -56,6 +58,7 @@ def main() -> int:
         return on_tree(asked.tree)
     n_faults = 0
     for script in asked.scripts:
+        preload(script)
         for case in cases(script):
             if asked.originals and not case.original:
                 continue

@@ -69,9 +69,11 @@ def holds(folder: Path, writers: list[Writer], rounds: int = 4, apart: float = 0
 
 CASES = [
     Case("three updates at once", partial(holds, writers=[by_command] * 3), seconds=90),
-    Case("a little apart", partial(holds, writers=[by_command] * 4, apart=0.02), False, 90),
+    Case("a little apart", partial(holds, writers=[by_command] * 4, apart=0.02), False, 90, False),
     Case("with edges", partial(holds, writers=[by_edges] * 4, rounds=2), False, 90),
     Case("load, update and save in Python", partial(holds, writers=[by_python] * 4), False, 90),
-    Case("commands and Python", partial(holds, writers=[by_command, by_python] * 2, rounds=2), False, 90),
+    Case(
+        "commands and Python", partial(holds, writers=[by_command, by_python] * 2, rounds=2), False, 90, False
+    ),
     Case("through several links", partial(holds, writers=[by_a_link] * 4, rounds=2), False, 90),
 ]

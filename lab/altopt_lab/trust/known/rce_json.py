@@ -133,6 +133,7 @@ CASES = [
         "the child of a benchmark at every place",
         partial(every_place, name="a benchmark's child"),
         original=False,
+        in_test=False,
     ),
     Case("inside a part of altopt's own", inside_a_part, original=False),
 ]

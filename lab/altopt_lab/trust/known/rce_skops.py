@@ -239,7 +239,8 @@ def clone_of(module: str) -> Poison:
 def case(
     name: str, estimator: Callable[[], Any], poison: Poison, planted: bool = False, original: bool = False
 ) -> Case:
-    return Case(name, partial(holds, estimator=estimator, poison=poison, planted=planted), original)
+    shown = partial(holds, estimator=estimator, poison=poison, planted=planted)
+    return Case(name, shown, original, 60, in_test=original or planted)
 
 
 CASES = [

@@ -43,7 +43,7 @@ def predict(
     fitted = AltOpt.load(model_folder(model))
     text = is_text(fitted.graph_.ids)
     ids, X, names = tables.read_features(features, text_ids=text)
-    if features.suffix.lower() not in (".npy", ".npz"):
+    if features.suffix.lower() not in (".npy", ".npz") and hasattr(fitted, "feature_names_in_"):
         X = X[:, in_order(names, fitted.feature_names_in_.tolist(), features)]
     table = None if edges is None else read_new_edges(edges, text, ids, fitted, features)
     with warnings.catch_warnings():  # the columns are in order, so their names are not needed
