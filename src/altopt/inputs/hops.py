@@ -21,7 +21,7 @@ from altopt.inputs.inputs import ChangedNodes, Inputs, InputSource, NewNodes, Pr
 from altopt.inputs.local_diffusion import product
 from altopt.inputs.memory import NUMBER, InputMemory, SourceShape, sketch_bytes, stored_bytes
 from altopt.inputs.reduced import Projection, check_directions
-from altopt.io.array_io import with_prefix
+from altopt.io.array_io import rows_of, with_prefix
 from altopt.operator import NormalizedAdjacency, diffusion
 from altopt.operator.diffusion import Direction, neighbour_mean
 from altopt.operator.feature_matrix import FeatureMatrix, column_means, has_missing, impute
@@ -184,7 +184,9 @@ class HopInputs(Inputs):
     def restore(self, state: dict[str, Array]) -> PreparedHops:
         of_hop = [with_prefix(state, f"hop{hop}.") for hop in self.hops]
         scalings = tuple(Scaling.restore(part, self.row_exponent) for part in of_hop)
-        return PreparedHops(state["Z"], Projection.restore(state), scalings, self.hops, self.direction)
+        return PreparedHops(
+            rows_of(state, "Z"), Projection.restore(state), scalings, self.hops, self.direction
+        )
 
     def memory(self, shape: SourceShape) -> InputMemory:
         n_features, rank, n_blocks = shape.n_features, shape.rank(self.n_components), 1 + max(self.hops)

@@ -12,7 +12,7 @@ from altopt.inputs.directions import few_columns, gram_of, leading_directions, p
 from altopt.inputs.inputs import ChangedNodes, Inputs, InputSource, NewNodes, Prepared, PreparedMatrix
 from altopt.inputs.local_diffusion import diffused_again, diffused_from, settle_isolated
 from altopt.inputs.memory import NUMBER, InputMemory, SourceShape, sketch_bytes, stored_bytes
-from altopt.io.array_io import finite, required
+from altopt.io.array_io import finite, required, rows_of
 from altopt.operator import diffusion
 from altopt.operator.feature_matrix import FeatureMatrix, column_means, has_missing, impute, project
 from altopt.operator.scaling import Scaling
@@ -173,7 +173,7 @@ class ReducedInputs(Inputs):
 
     def restore(self, state: dict[str, Array]) -> PreparedReduced:
         return PreparedReduced(
-            state["Z"], Projection.restore(state), Scaling.restore(state, self.row_exponent)
+            rows_of(state, "Z"), Projection.restore(state), Scaling.restore(state, self.row_exponent)
         )
 
     def memory(self, shape: SourceShape) -> InputMemory:

@@ -41,9 +41,17 @@ def finite(arrays: dict[str, Array], name: str, shape: tuple[int | None, ...]) -
     """The array of this name, of finite floats; a size that is None may be any."""
     found = required(arrays, name)
     right = found.ndim == len(shape) and all(b in (None, a) for a, b in zip(found.shape, shape))
-    if not right or found.dtype.kind != "f" or not np.isfinite(found).all():
+    if not right or found.dtype not in (np.float32, np.float64) or not np.isfinite(found).all():
         sizes = " x ".join("any" if size is None else f"{size:,}" for size in shape)
         raise InputError(f"The stored array {name} is not {sizes} finite numbers.")
+    return found
+
+
+def rows_of(arrays: dict[str, Array], name: str) -> Array:
+    """The array of this name, a matrix of floats as inputs keep them."""
+    found = required(arrays, name)
+    if found.ndim != 2 or found.dtype not in (np.float16, np.float32):
+        raise InputError(f"The stored array {name} is not a matrix of float16 or float32.")
     return found
 
 

@@ -87,6 +87,7 @@ def check_arrays(values: dict[str, Any]) -> None:
 
 
 def check_numbers(values: dict[str, Any]) -> None:
+    require(hasattr(values["readout"], "soften"), "the readout is no rule")
     temperature = values["temperature"]
     require(temperature is None or 0 < temperature < np.inf, f"temperature is {temperature!r}")
     require(0 <= values["restart"] <= 1, f"restart is {values['restart']!r}")
