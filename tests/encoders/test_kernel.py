@@ -89,7 +89,7 @@ def test_long_rows_count_as_their_direction_and_sparse_rows_are_the_same():
 
 
 def test_what_it_cannot_do_is_said():
-    with pytest.raises(InputError, match="ridge must be a number above 0, but is 0.0"):
+    with pytest.raises(InputError, match="ridge must be a number at least 1e-09, but is 0.0"):
         KernelEncoder(ridge=0.0)
     X, T, w = material()
     learner = KernelEncoder().begin(7, 3, 0)
