@@ -246,7 +246,7 @@ PART = Part(
     "1e308, NaN, inf, broken matrices",
     strategy=recipe(PLAIN, ODD),
     check=check,
-    trials=10_000,
+    trials=12_000,
     seconds=30.0,
     short=50,
     batch=5000,

@@ -161,7 +161,7 @@ PART = Part(
     "numbers, and with bytes flipped, cut off, dropped, repeated and inserted",
     strategy=recipe(PLAIN, ODD),
     check=check,
-    trials=12_000,
+    trials=14_000,
     seconds=60.0,
     short=40,
     batch=3000,

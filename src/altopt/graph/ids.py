@@ -116,6 +116,8 @@ def as_ids(values: Any, what: str) -> Array:
     ids = as_array(values)
     if ids.ndim != 1:
         raise InputError(f"{what} must be a plain list of ids; got an array of shape {ids.shape}.")
+    if ids.dtype.kind in "cV":
+        raise InputError(f"{what} must hold numbers, text or dates as ids; got {ids.dtype}.")
     if ids.dtype.kind == "O" and not is_text(ids):
         try:
             absent = np.array([_is_missing(name) for name in ids.tolist()], bool)

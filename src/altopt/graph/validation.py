@@ -121,7 +121,7 @@ def is_unknown(value: Any) -> bool:
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
     if isinstance(value, numbers.Real) and not isinstance(value, bool):
-        return bool(value != value or float(value) == UNKNOWN)
+        return bool(value != value or value == UNKNOWN)
     return False
 
 
