@@ -64,9 +64,9 @@ ACCIDENTS = Part(
         st.integers(0, 9),
     ),
     check=die,
-    trials=6,
+    trials=4,
     seconds=1.0,
-    batch=6,
+    batch=4,
 )
 WORKER = """
 import sys
@@ -92,9 +92,9 @@ def worker_with_accidents(tmp_path, monkeypatch):
 
 
 def test_death_and_hanging_are_faults_with_their_case(worker_with_accidents, tmp_path):
-    cases = draw_cases(ACCIDENTS, 0, 6)
+    cases = draw_cases(ACCIDENTS, 0, 4)
     expected = [case for case in cases if case["what"] in ("signal", "hang")]
-    assert expected
+    assert {case["what"] for case in expected} == {"signal", "hang"}
     file = tmp_path / "trust.jsonl"
     planned = runner.batches([ACCIDENTS], None, 0)
     (record,) = runner.run(planned, file, 1, None, lambda line: None)
@@ -111,7 +111,7 @@ def test_batches_of_parts_take_turns():
     planned = [
         (batch.part.name, batch.seed, batch.trials) for batch in runner.batches([ACCIDENTS, other], 12, 5)
     ]
-    assert planned[0] == ("accidents", 5, 6)
+    assert planned[0] == ("accidents", 5, 4)
     assert planned[1] == ("other", 5, 2)
     assert sum(trials for name, _, trials in planned if name == "other") == 12
 
