@@ -71,5 +71,5 @@ def test_there_are_no_more_neighbours_than_points():
 
 @pytest.mark.parametrize("k", [0, -1, 2.5, True, "10"])
 def test_a_number_of_neighbours_that_is_none_is_refused(k):
-    with pytest.raises(InputError, match="n_neighbors must be a whole number from 1 on, but is"):
+    with pytest.raises(InputError, match="n_neighbors must be a whole number from 1 to"):
         neighbour_graph(X, k)
