@@ -150,7 +150,7 @@ def our_solvers(task: Task, log: Log) -> list[Contestant]:
     """Each with the least number of steps that leads to the target."""
     forms: dict[str, Callable[[int], Solver]] = {
         CHEBYSHEV: lambda k: ChebyshevSteps(n_steps=k),
-        CG: lambda k: ConjugateGradient(rtol=0.0, max_steps=k),
+        CG: lambda k: ConjugateGradient(rtol=1e-300, max_steps=k),
     }
     counted: dict[str, tuple[Solver, int]] = {}
     for who, form in forms.items():

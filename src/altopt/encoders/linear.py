@@ -60,7 +60,7 @@ class LinearEncoder(Encoder):
 
     def __post_init__(self) -> None:
         check_number(self, "C", above=0, optional=True)
-        check_number(self, "sharpness", above=0)
+        check_number(self, "sharpness", above=0, below=1e9)
         check_number(self, "tolerance", least=0)
         check_number(self, "C_scale", above=0)
 

@@ -47,6 +47,10 @@ def check_arrays(values: dict[str, Any]) -> None:
         require(
             floats(values[name], (n, c)), f"{name} are not finite numbers for {n:,} nodes and {c} classes"
         )
+    require(
+        scores.dtype == values["encoder_output"].dtype and scores.dtype in (np.float32, np.float64),
+        "scores and encoder_output are not of one type of numbers",
+    )
     require(whole_below(values["codes"], UNKNOWN, c, (n,)), "given labels are not numbers of classes")
     require(whole_below(values["labels"], 0, c, (n,)), "labels are not numbers of classes")
     given = values["codes"] != UNKNOWN
@@ -79,7 +83,7 @@ def check_arrays(values: dict[str, Any]) -> None:
     if values["neighbours"] is not None:
         X = values["neighbours"].X
         right = (isinstance(X, np.ndarray) or sp.issparse(X)) and X.shape == (n, values["n_features"])
-        require(right and X.dtype.kind in "iuf", "the rows of the nearest neighbours are of other nodes")
+        require(right and X.dtype in (np.float32, np.float64), "the rows of the nearest neighbours are of other nodes")
         require(
             np.isfinite(X.data if sp.issparse(X) else X).all(),
             "the rows of the nearest neighbours are not finite",

@@ -12,6 +12,7 @@ import torch
 from altopt.arrays import BLOCK_ROWS, Array, allocate, row_blocks, working_dtype
 from altopt.encoders.encoder import Learner
 from altopt.encoders.torch.batches import Batches
+from altopt.errors import InputError
 from altopt.threads import parallel_map
 
 CACHE_NUMBERS = 2**19  # numbers of a layer that fit in a processor's cache: the size of a block
@@ -146,9 +147,11 @@ class NetworkLearner(Learner):
     def restore(self, state: dict[str, Array]) -> None:
         self.n_trained = int(state["n_trained"][0])
         tensors = {name: torch.from_numpy(np.array(value)) for name, value in state.items()}
-        self.network.load_state_dict(
-            {name.removeprefix("network."): t for name, t in tensors.items() if name.startswith("network.")}
-        )
+        weights = {
+            name.removeprefix("network."): t for name, t in tensors.items() if name.startswith("network.")
+        }
+        require_same_kind(weights, self.network.state_dict())
+        self.network.load_state_dict(weights)
         optimizer = self.optimizer.state_dict()
         moments: dict[int, dict[str, Any]] = {}
         for name, t in tensors.items():
@@ -156,6 +159,14 @@ class NetworkLearner(Learner):
                 _, number, moment = name.split(".")
                 moments.setdefault(int(number), {})[moment] = t
         self.optimizer.load_state_dict({**optimizer, "state": moments})
+
+
+def require_same_kind(weights: dict[str, Any], own: dict[str, Any]) -> None:
+    """Refuse stored weights that this network could not have had."""
+    for name, weight in weights.items():
+        same = name in own and weight.dtype == own[name].dtype and weight.shape == own[name].shape
+        if not (same and bool(torch.isfinite(weight).all())):
+            raise InputError(f"The stored weights network.{name} are not finite numbers of the network's shape.")
 
 
 def adam(network: Any, learning_rate: float, weight_decay: float, *, fused: bool = True) -> Any:
