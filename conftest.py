@@ -1,10 +1,15 @@
 """What holds for every test."""
 
+import signal
 from pathlib import Path
 
 import pytest
 
 from altopt.threads import threads_for
+
+# a shell that starts tests in the background has SIGINT ignored; tests send it and expect it to be heard
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True, scope="session")
