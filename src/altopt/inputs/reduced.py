@@ -54,6 +54,8 @@ class Projection:
         )
         if (mean is None) != (std is None):
             raise InputError("The stored mean or standard deviation of the columns is missing.")
+        if std is not None and not (std > 0).all():
+            raise InputError("The stored standard deviation of a column is not above 0.")
         root = required(state, "root")
         if root.dtype != bool or root.shape != (1,):
             raise InputError("The stored array root is not one truth value.")

@@ -83,7 +83,10 @@ def check_arrays(values: dict[str, Any]) -> None:
     if values["neighbours"] is not None:
         X = values["neighbours"].X
         right = (isinstance(X, np.ndarray) or sp.issparse(X)) and X.shape == (n, values["n_features"])
-        require(right and X.dtype in (np.float32, np.float64), "the rows of the nearest neighbours are of other nodes")
+        require(
+            right and X.dtype in (np.float32, np.float64),
+            "the rows of the nearest neighbours are of other nodes",
+        )
         require(
             np.isfinite(X.data if sp.issparse(X) else X).all(),
             "the rows of the nearest neighbours are not finite",

@@ -14,6 +14,7 @@ import os
 import re
 import shutil
 import stat
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -89,7 +90,16 @@ def move_in(fresh: Path, durable: bool) -> None:
         flush_to_disk(fresh)
     os.replace(fresh, folder / fresh.name)
     if durable and os.name == "posix":
-        flush_to_disk(folder)
+        try:
+            flush_to_disk(folder)
+        except OSError as cause:
+            if fresh.name != HEAD:
+                raise
+            warnings.warn(  # readers have the new version already: it is stored, and no failure may be told
+                f"{folder} was written, but the disk did not confirm it: {cause.strerror}. A power cut may undo it.",
+                UserWarning,
+                stacklevel=2,
+            )
 
 
 def read_folder(path: Path, kind: str) -> tuple[dict[str, Any], dict[str, Array]]:

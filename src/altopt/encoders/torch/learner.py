@@ -166,7 +166,9 @@ def require_same_kind(weights: dict[str, Any], own: dict[str, Any]) -> None:
     for name, weight in weights.items():
         same = name in own and weight.dtype == own[name].dtype and weight.shape == own[name].shape
         if not (same and bool(torch.isfinite(weight).all())):
-            raise InputError(f"The stored weights network.{name} are not finite numbers of the network's shape.")
+            raise InputError(
+                f"The stored weights network.{name} are not finite numbers of the network's shape."
+            )
 
 
 def adam(network: Any, learning_rate: float, weight_decay: float, *, fused: bool = True) -> Any:
