@@ -7,9 +7,11 @@ import pytest
 
 from altopt.threads import threads_for
 
-# a shell that starts tests in the background has SIGINT ignored; tests send it and expect it to be heard
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+# in the background, or under nohup, a shell has signals ignored that tests send and expect to be heard
+for number, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGTERM, signal.SIG_DFL)):
+    signal.signal(number, usual)
+if hasattr(signal, "SIGHUP"):
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -10,7 +10,7 @@ import pytest
 
 from altopt.errors import DiskError, InputError
 from altopt.io import files
-from altopt.io.files import check_output, new_folder, replacing, write_text
+from altopt.io.files import check_output, draft_name, new_folder, replacing, write_text
 
 FAILURES = ["ENOSPC", "EROFS", "EIO", "EDQUOT", "EACCES"]
 
@@ -167,3 +167,15 @@ def test_what_can_be_written_passes_and_nothing_is_made(place):
     ):
         check_output(place / path, "--out", folder=folder)
     assert sorted(os.listdir(place)) == ["file", "folder", "pipe", "round"]
+
+
+def test_the_probe_of_a_killed_process_is_removed_by_the_next(tmp_path):
+    ended = subprocess.run(
+        [sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, check=True
+    )
+    dead, own = draft_name("altopt"), draft_name("altopt")
+    dead = dead.replace(f"-{os.getpid()}-", f"-{int(ended.stdout)}-")
+    for name in (dead, own):
+        (tmp_path / name).touch()
+    check_output(tmp_path / "predictions.csv", "--out")
+    assert os.listdir(tmp_path) == [own]

@@ -159,6 +159,7 @@ def check_output(path: str | os.PathLike[str], option: str, *, folder: bool = Fa
         probe = inside / draft_name("altopt")
         probe.touch(exist_ok=False)
         probe.unlink()
+        remove_dead_drafts(inside, "altopt")
     except OSError as cause:
         raise disk_error(shown, cause) from cause
 

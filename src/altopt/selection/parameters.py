@@ -92,9 +92,9 @@ class Parameters:
     def views(self) -> tuple[ViewChoice, ViewChoice, ViewChoice]:
         """The feature view, the graph view and the label view."""
         return (
-            as_view_choice(self.feature_view or FeatureView, "feature_view"),
-            as_view_choice(self.graph_view or GraphView, "graph_view"),
-            as_view_choice(self.label_view or LabelView, "label_view"),
+            as_view_choice(FeatureView if self.feature_view is None else self.feature_view, "feature_view"),
+            as_view_choice(GraphView if self.graph_view is None else self.graph_view, "graph_view"),
+            as_view_choice(LabelView if self.label_view is None else self.label_view, "label_view"),
         )
 
     def solvers(self) -> Solvers:
