@@ -19,7 +19,11 @@ from altopt.encoders import (
     [
         (LinearEncoder, {"C": 0}, "C must be a number above 0 or None, but is 0"),
         (LinearEncoder, {"C": float("nan")}, "C must be a number above 0 or None, but is nan"),
-        (LinearEncoder, {"sharpness": -1.0}, "sharpness must be a number above 0, but is -1.0"),
+        (
+            LinearEncoder,
+            {"sharpness": -1.0},
+            r"sharpness must be a number above 0 and below 1e\+09, but is -1.0",
+        ),
         (LinearEncoder, {"tolerance": "small"}, "tolerance must be a number at least 0, but is 'small'"),
         (LinearEncoder, {"C_scale": True}, "C_scale must be a number above 0, but is True"),
         (MLPEncoder, {"hidden": -1}, "hidden must be a tuple of whole numbers, but is -1"),

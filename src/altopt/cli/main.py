@@ -107,8 +107,9 @@ def main() -> None:
     with stopping_signals() as caught:
         code = run(sys.argv[1:])
     # nothing is left to be written: the interpreter would complain about a stream that failed
-    with suppress(OSError, ValueError, AttributeError):  # AttributeError: it was closed from the start
-        sys.stdout.close()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError, AttributeError):  # AttributeError: it was closed from the start
+            stream.close()
     sys.exit(128 + caught[0] if caught and code == INTERRUPTED else code)
 
 

@@ -121,9 +121,13 @@ def holds(folder: Path, estimator: Callable[[], Any], poison: Poison, planted: b
         for name in [name for name, array in arrays.items() if is_archive(array)]:
             arrays[name] = poisoned(arrays[name].tobytes(), poison, code)
         if planted:
-            import skops.io
-
-            arrays["planted"] = poisoned(skops.io.dumps(encoder.fit(problem.X, problem.truth)), poison, code)
+            try:
+                import skops.io
+            except ImportError:  # no tree needs it any more: the name alone must be refused
+                arrays["planted"] = np.frombuffer(b"PK\x03\x04", dtype=np.uint8)
+            else:
+                fitted = encoder.fit(problem.X, problem.truth)
+                arrays["planted"] = poisoned(skops.io.dumps(fitted), poison, code)
             key = "parameters" if "parameters" in head else "settings"
             head[key]["encoder"] = {"skops": "planted"}
 
