@@ -10,7 +10,7 @@ OPENING = """# Command line
 
 `altopt COMMAND --help` prints the same. This page is written from the commands by `python docs/command_line.py`.
 
-Tables in and out are Parquet or CSV with your own node ids, which are kept through to the output (whole numbers
+Tables in and out are Parquet or CSV with your own node ids, which are kept through to the output (numbers
 or text; other types are refused before the work). MODEL is the folder
 that `altopt fit --out` wrote, or the `model` folder in it.
 

@@ -22,7 +22,7 @@ from altopt.fitted.update import update
 from altopt.graph import Graph
 from altopt.graph.features import read_features
 from altopt.graph.knn import Neighbours
-from altopt.graph.magnitudes import column_exponents, scaled, scaled_later
+from altopt.graph.magnitudes import column_exponents, scaled, scaled_later, warn_of_lost
 from altopt.graph.settings import check_settings
 from altopt.graph.validation import UNKNOWN, read_validation, read_y
 from altopt.inputs import Inputs
@@ -222,6 +222,8 @@ class AltOpt(FittedAttributes, ClassifierMixin, BaseEstimator):  # type: ignore[
         X, row_ids = read_features(self, X, reset=True, missing=self._takes_missing())
         exponents = column_exponents(X)
         X = scaled(X, exponents)
+        if exponents is not None:
+            warn_of_lost(X)
         classes, codes = read_y(y, X.shape[0], self.classes)
         neighbours, graph = self._read_graph(graph, X, row_ids)
         judged = read_validation(validation, graph, codes != UNKNOWN, classes)

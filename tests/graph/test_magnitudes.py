@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from altopt import AltOpt, InputError
 from altopt.datasets import communities
-from altopt.graph.magnitudes import column_exponents, scaled
+from altopt.graph.magnitudes import column_exponents, scaled, warn_of_lost
 
 data = communities(n_nodes=120, n_classes=3, seed=0)
 X = np.asarray(data.X, dtype=np.float64)
@@ -74,7 +74,9 @@ def test_the_promise_of_held_out_labels_is_that_of_ordinary_features():
 def test_a_single_huge_entry_leaves_the_rest_standing(usual):
     odd = X.copy()
     odd[3, 3] = 1e200
-    assert np.mean(fitted(odd).transduction_ == data.y) > np.mean(usual.transduction_ == data.y) - 0.05
+    with pytest.warns(UserWarning, match="column 3 the first"):
+        model = AltOpt(random_state=0, cross_fit=False).fit(odd, y, graph=data.graph)
+    assert np.mean(model.transduction_ == data.y) > np.mean(usual.transduction_ == data.y) - 0.05
 
 
 def test_later_nodes_are_scaled_as_those_of_the_fit(usual, tmp_path):
@@ -119,3 +121,15 @@ def test_scaling_is_exact_and_keeps_ratios():
     assert len(set(exponents.tolist())) == 1
     assert np.array_equal(scaled(X * 1e200, exponents) * 2.0 ** exponents[0], X * 1e200)
     assert scaled(X, None) is X
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_columns_whose_numbers_mostly_vanish_are_told(form):
+    powers = 10.0 ** np.linspace(-200, 200, len(X))
+    wide = form(X * powers[:, None])
+    with pytest.warns(UserWarning, match="more than 1e15 times apart"):
+        warn_of_lost(scaled(wide, column_exponents(wide)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for even in (form(X * 1e200), form(X * np.where(np.arange(X.shape[1]) == 0, 1e200, 1.0))):
+            warn_of_lost(scaled(even, column_exponents(even)))

@@ -76,14 +76,17 @@ def remains(records: list[Record]) -> str:
         for record in run
         for fault in record["faults"]
     ]
-    lines = ["## What remains\n"]
+    lines = ["## Faults of these runs\n"]
     if not faults:
         return "\n".join([*lines, "No fault in the runs above.\n" if records else "Not known yet.\n"])
+    mended = [(entry["part"], entry["case"]) for entry in read_records(CORPUS)]
     kinds = Counter((name, one_line(fault["detail"])) for name, fault in faults)
     first = {(name, one_line(fault["detail"])): fault["case"] for name, fault in reversed(faults)}
     for (name, detail), n in kinds.most_common():
         times = "once" if n == 1 else f"{n:,} times"
-        lines.append(f"- {name}, {times}: `{detail}`, first with `{short(first[name, detail])}`")
+        case = first[name, detail]
+        since = " Mended since: `make test` tries this case." if (name, case) in mended else ""
+        lines.append(f"- {name}, {times}: `{detail}`, first with `{short(case)}`.{since}")
     return "\n".join([*lines, ""])
 
 

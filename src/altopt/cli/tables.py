@@ -31,13 +31,13 @@ def read_problem(features: Path, labels: Path, edges: Path | None, directed: boo
 
 
 def check_storable(names: Array, what: str) -> None:
-    """Refuse before the fit ids and classes that a model folder cannot hold, or that no command line can name."""
+    """Refuse before the fit ids and classes that are neither numbers nor text."""
     others = {type(name).__name__ for name in names.tolist()} - {"str", "int", "float", "bool", "NoneType"}
     if names.dtype.kind in "Mm":  # instants and spans of time, of which numpy makes numbers
         others = {str(names.dtype)}
     if others:
         raise InputError(
-            f"{what} holds values of type {min(others)}, which a command line cannot name. Write them as text."
+            f"{what} holds values of type {min(others)}; altopt takes numbers and text. Write them as text."
         )
     try:
         encode_array(names, {}, "")

@@ -1,5 +1,6 @@
 """Features too large or too small for float32: brought into its range by powers of two, kept for later nodes."""
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,7 @@ from altopt.errors import InputError
 
 LARGEST = 2.0**50  # columns up to this size can be squared and summed in float32
 SMALLEST = 2.0**-50  # and those from this on
-NEGLIGIBLE = (
-    2.0**-100
-)  # rounding errors beside ordinary columns are larger than this, and stay as small as they are
+NEGLIGIBLE = 2.0**-100  # rounding errors beside ordinary columns are larger, and stay as small as they are
 MOST_LATER = 2.0**60  # of a number among later nodes
 
 
@@ -73,6 +72,27 @@ def scaled(X: Any, exponents: Array | None) -> Any:
             values = np.ldexp(X.data, -exponents[X.indices])
             return sp.csr_array((values, X.indices, X.indptr), shape=X.shape)
         return np.ldexp(X, -exponents)
+
+
+def warn_of_lost(X: Any) -> None:
+    """Warn of columns most of whose numbers are nothing beside their largest one: only that one tells nodes apart."""
+    sizes = column_sizes(X)
+    with np.errstate(invalid="ignore"):
+        if sp.issparse(X):
+            small = (np.abs(X.data) < SMALLEST * sizes[X.indices]) & (X.data != 0)
+            lost = np.bincount(X.indices, weights=small, minlength=X.shape[1])
+            present = np.bincount(X.indices, weights=X.data != 0, minlength=X.shape[1])
+        else:
+            lost = ((np.abs(X) < SMALLEST * sizes) & (X != 0)).sum(axis=0)
+            present = (X != 0).sum(axis=0)
+    columns = np.flatnonzero(2 * lost > present)
+    if len(columns):
+        warnings.warn(
+            f"{len(columns):,} of {X.shape[1]:,} columns of X, column {columns[0]} the first, hold numbers more than "
+            "1e15 times apart, so that most of them count as 0. Take logarithms, or scale the rows.",
+            UserWarning,
+            stacklevel=3,
+        )
 
 
 def scaled_later(X: Any, exponents: Array | None) -> Any:
