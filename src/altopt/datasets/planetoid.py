@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from altopt.arrays import Array
 from altopt.errors import InputError
-from altopt.io.array_io import checked_csr
+from altopt.graph.matrices import csr_of
 
 PARTS = ("x", "tx", "allx", "y", "ty", "ally", "graph", "test.index")
 N_VALIDATION = 500
@@ -49,7 +49,7 @@ class PickledMatrix:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         data, indices, indptr = (state[name].array for name in ("data", "indices", "indptr"))
-        self.array = checked_csr(data, indices, indptr, tuple(state["_shape"]), "a matrix").toarray()
+        self.array = csr_of(data, indices, indptr, tuple(state["_shape"]), "a matrix").toarray()
 
 
 def new_array(kind: Any, *_: Any) -> PickledArray:

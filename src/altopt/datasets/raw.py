@@ -16,7 +16,7 @@ from altopt.datasets.dataset import Dataset
 from altopt.datasets.download import Origin, fetch
 from altopt.errors import InputError
 from altopt.graph import Graph
-from altopt.io.array_io import checked_csr
+from altopt.graph.matrices import csr_of
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ def read_npz(source: Source, folder: Path) -> Dataset:
 
 def matrix_in(held: Any, name: str) -> sp.csr_array:
     data, indices, indptr = (held[f"{name}_{part}"] for part in ("data", "indices", "indptr"))
-    return checked_csr(data, indices, indptr, tuple(held[f"{name}_shape"].tolist()), f"The matrix {name}")
+    return csr_of(data, indices, indptr, tuple(held[f"{name}_shape"].tolist()), f"The matrix {name}")
 
 
 def read_geom_gcn(source: Source, folder: Path) -> Dataset:

@@ -10,7 +10,7 @@ from altopt.datasets.dataset import Dataset
 from altopt.datasets.raw import Source, masks
 from altopt.errors import InputError
 from altopt.graph import Graph
-from altopt.io.array_io import checked_csr
+from altopt.graph.matrices import csr_of
 
 TRAIN, VALIDATION, TEST = 1, 2, 3  # node_types of Reddit's file
 
@@ -35,7 +35,7 @@ def read_flickr(source: Source, folder: Path) -> Dataset:
     """A CSR matrix in parts, features in an array, labels and roles in JSON by node number."""
     with np.load(folder / "adj_full.npz") as given:
         parts, shape = (given["data"], given["indices"], given["indptr"]), tuple(given["shape"].tolist())
-        A = ones(checked_csr(*parts, shape, "adj_full.npz"))
+        A = ones(csr_of(*parts, shape, "adj_full.npz"))
     X = np.load(folder / "feats.npy").astype(np.float32)
     y = np.full(len(X), -1, dtype=np.int64)
     for node, label in json.loads((folder / "class_map.json").read_text()).items():

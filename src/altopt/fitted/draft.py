@@ -46,8 +46,8 @@ class UpdateMethod(Protocol):
     def adjacency(self) -> Any:
         """A as a matrix, for connected components."""
 
-    def name(self, position: int) -> Any:
-        """The user's id of a position."""
+    def names(self, positions: Array) -> list[Any]:
+        """The user's ids of positions."""
 
     def commit(self, draft: "Draft") -> None:
         """Keep the change; the model's arrays are written already."""
@@ -100,11 +100,11 @@ class Draft:
         known = nodes < self.n_before
         before = np.full(len(nodes), UNKNOWN)
         before[known] = model.labels[nodes[known]]
-        names, labels = [method.name(int(k)) for k in nodes], model.classes[self.labels]
+        names, labels = method.names(nodes), model.classes[self.labels]
+        order = np.argsort(nodes)
         moved = [
             (names[k], model.classes[before[k]] if known[k] else None, labels[k])
-            for k in np.argsort(nodes).tolist()
-            if before[k] != self.labels[k]
+            for k in order[before[order] != self.labels[order]].tolist()
         ]
         self.find_reached(method)
         return Change(

@@ -60,8 +60,8 @@ class PushUpdate:
     def codes(self) -> Array:
         return self.system.codes
 
-    def name(self, position: int) -> Any:
-        return self.system.name(position)
+    def names(self, positions: Array) -> list[Any]:
+        return self.system.names_at(positions)
 
     def adjacency(self) -> Any:
         return self.system.matrix()
@@ -109,7 +109,7 @@ class PushUpdate:
             now = row(a).get(b, 0.0)
             wanted = (now or self.system.edge_weight) if weight is None else weight
             if wanted == now == 0.0:
-                raise no_such_edge(self.name(a), self.name(b))
+                raise no_such_edge(*self.names(np.array([a, b])))
             if wanted == now:
                 continue
             changed |= {a, b}

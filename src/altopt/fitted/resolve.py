@@ -89,8 +89,9 @@ class ResolveUpdate:
     def adjacency(self) -> Any:
         return self.graph.adjacency
 
-    def name(self, position: int) -> Any:
-        return self.graph.ids.item(position)
+    def names(self, positions: Array) -> list[Any]:
+        names: list[Any] = self.graph.ids[positions].tolist()
+        return names
 
     def commit(self, draft: Draft) -> None:
         self.model.replace_graph(self.graph)

@@ -101,6 +101,11 @@ class LinearSystem:
         """The user's id of a position."""
         return node if self.names is None else self.names.item(node)
 
+    def names_at(self, nodes: Array) -> list[Any]:
+        """The users' ids of positions."""
+        names: list[Any] = (nodes if self.names is None else self.names[nodes]).tolist()
+        return names
+
     def position(self, node: Any) -> int | None:
         """The position of a user's id; None where there is no such node."""
         return find_position(node, self.n_nodes, self.ids)

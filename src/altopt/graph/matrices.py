@@ -8,6 +8,8 @@ from scipy import sparse
 from altopt.arrays import Array
 from altopt.errors import InputError
 
+WHOLE = (np.dtype(np.int32), np.dtype(np.int64))
+
 
 def checked_csr(M: Any, what: str, dtype: Any = None) -> Any:
     """A sparse matrix of any format in CSR form, its indices checked: scipy takes them on trust, and so do kernels.
@@ -35,6 +37,20 @@ def checked_csr(M: Any, what: str, dtype: Any = None) -> Any:
     return A
 
 
+def csr_of(data: Array, indices: Array, indptr: Array, shape: tuple[int, ...], what: str) -> sparse.csr_array:
+    """A CSR matrix of arrays from a file, checked before scipy or a kernel reads them."""
+    parts = (data, indices, indptr)
+    kinds = data.dtype.kind in "biuf" and all(part.dtype in WHOLE for part in parts[1:])
+    if not kinds or any(part.ndim != 1 for part in parts) or len(shape) != 2 or min(shape) < 0:
+        raise InputError(f"{what} is no sparse matrix.")
+    fault = _index_fault(indptr, indices, len(data), shape, ("row", "column"))
+    if fault is None and not len(data) == len(indices) == int(indptr[-1]):
+        fault = f"it has {len(data):,} values, {len(indices):,} places and {int(indptr[-1]):,} entries"
+    if fault is not None:
+        raise InputError(f"{what} is damaged: {fault}.")
+    return sparse.csr_array(parts, shape=shape)
+
+
 def _fault(M: Any) -> str | None:
     """What is wrong with the index arrays of a matrix; None where nothing is, or where the format has none."""
     if M.format in ("csr", "csc", "bsr"):
@@ -48,18 +64,24 @@ def _fault(M: Any) -> str | None:
 
 
 def _compressed_fault(M: Any) -> str | None:
-    indptr, indices, (height, width) = M.indptr, M.indices, getattr(M, "blocksize", (1, 1))
-    n_rows, n_columns = M.shape[0] // height, M.shape[1] // width
-    names = ("row", "column")
+    height, width = getattr(M, "blocksize", (1, 1))
+    shape, names = (M.shape[0] // height, M.shape[1] // width), ("row", "column")
     if M.format == "csc":
-        (n_rows, n_columns), names = (n_columns, n_rows), ("column", "row")
-    if any(part.ndim != 1 or part.dtype.kind not in "iu" for part in (indptr, indices)):
-        return f"its indices are {indices.dtype}, not whole numbers"
+        shape, names = shape[::-1], names[::-1]
+    if any(part.ndim != 1 or part.dtype.kind not in "iu" for part in (M.indptr, M.indices)):
+        return f"its indices are {M.indices.dtype}, not whole numbers"
+    return _index_fault(M.indptr, M.indices, len(M.data), shape, names)
+
+
+def _index_fault(
+    indptr: Array, indices: Array, n_values: int, shape: tuple[int, ...], names: tuple[str, str]
+) -> str | None:
+    n_rows, n_columns = shape
     if len(indptr) != n_rows + 1 or indptr[0] != 0 or bool((indptr[1:] < indptr[:-1]).any()):
         return f"its indptr does not rise from 0 through {n_rows:,} {names[0]}s"
-    n_entries = int(indptr[-1])
-    if n_entries > min(len(indices), len(M.data)):
-        return f"its indptr speaks of {n_entries:,} entries and it has {min(len(indices), len(M.data)):,}"
+    n_entries, n_stored = int(indptr[-1]), min(len(indices), n_values)
+    if n_entries > n_stored:
+        return f"its indptr speaks of {n_entries:,} entries and it has {n_stored:,}"
     return _outside(names[1], indices[:n_entries], n_columns)
 
 

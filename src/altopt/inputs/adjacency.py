@@ -13,7 +13,7 @@ from altopt.graph.magnitudes import LARGEST, SMALLEST
 from altopt.inputs.directions import leading_directions
 from altopt.inputs.inputs import ChangedNodes, Inputs, InputSource, NewNodes, PreparedMatrix
 from altopt.inputs.memory import ENTRY, INDEX, InputMemory, SourceShape, sketch_bytes, stored_bytes
-from altopt.io.array_io import from_arrays, to_arrays
+from altopt.io.array_io import finite, from_arrays, to_arrays
 from altopt.operator.diffusion import Direction
 from altopt.operator.feature_matrix import FeatureMatrix, impute
 from altopt.operator.scaling import row_norms, row_stochastic, unit_rows
@@ -105,7 +105,9 @@ class AdjacencyInputs(Inputs):
         return PreparedAdjacency(np.asarray(R @ V), V, self.direction)
 
     def restore(self, state: dict[str, Array]) -> PreparedAdjacency:
-        return PreparedAdjacency(from_arrays(state, "Z"), state.get("V"), self.direction)
+        Z = from_arrays(state, "Z")
+        V = finite(state, "V", (None, Z.shape[1])) if "V" in state else None
+        return PreparedAdjacency(Z, V, self.direction)
 
     def memory(self, shape: SourceShape) -> InputMemory:
         one_way = shape.n_edges if shape.n_directed is None else shape.n_directed

@@ -81,6 +81,12 @@ class PreparedBlocks(Prepared):
         return sum(part.nbytes for part in self.parts)
 
     @property
+    def n_features(self) -> int | None:
+        """That of its parts; -1 where they do not agree, which no X has."""
+        found = {part.n_features for part in self.parts} - {None}
+        return found.pop() if len(found) == 1 else -1 if found else None
+
+    @property
     def grows(self) -> bool:
         return all(part.grows for part in self.parts)
 

@@ -7,11 +7,15 @@ import numpy as np
 import scipy.sparse as sp
 
 from altopt.arrays import Array, row_sums
+from altopt.errors import InputError
 from altopt.inputs.hops import all_hops, hops_of_changed, hops_of_new
 from altopt.inputs.inputs import ChangedNodes, Inputs, InputSource, NewNodes, PreparedMatrix
 from altopt.inputs.memory import ENTRY, InputMemory, SourceShape
+from altopt.io.array_io import finite, required
 from altopt.operator.scaling import row_stochastic
 from altopt.settings import check_count
+
+MAX_BINS = 1100  # log2 of the largest double
 
 
 @dataclass(frozen=True)
@@ -92,7 +96,12 @@ class DegreeInputs(Inputs):
         return PreparedDegrees(Z, self.n_hops, max(int(np.ceil(Z.max())), 1))
 
     def restore(self, state: dict[str, Array]) -> PreparedDegrees:
-        return PreparedDegrees(state["Z"], self.n_hops, int(state["top"][0]))
+        Z, top = finite(state, "Z", (None, None)), required(state, "top")
+        n_ways, rest = divmod(Z.shape[1], 1 + self.n_hops)
+        whole = top.dtype.kind in "iu" and top.shape == (1,) and 1 <= top[0] <= MAX_BINS
+        if rest or n_ways not in (1, 2) or not whole:
+            raise InputError("The stored degrees are not those of one or two directions.")
+        return PreparedDegrees(Z, self.n_hops, int(top[0]))
 
     def memory(self, shape: SourceShape) -> InputMemory:
         n_ways = 1 if shape.n_directed is None else 2

@@ -11,7 +11,7 @@ from altopt.inputs.inputs import ChangedNodes, Inputs, InputSource, NewNodes
 from altopt.inputs.local_diffusion import diffused_again, diffused_from, settle_isolated
 from altopt.inputs.memory import InputMemory, SourceShape
 from altopt.inputs.raw import PreparedRaw
-from altopt.io.array_io import from_arrays
+from altopt.io.array_io import finite, from_arrays
 from altopt.operator import diffusion
 from altopt.operator.feature_matrix import column_means, has_missing, impute
 from altopt.operator.scaling import unit_sum
@@ -87,7 +87,9 @@ class DiffusedInputs(Inputs):
         return PreparedDiffused(Z, self.scale_rows, fill)
 
     def restore(self, state: dict[str, Array]) -> PreparedDiffused:
-        return PreparedDiffused(from_arrays(state, "Z"), self.scale_rows, state.get("fill"))
+        Z = from_arrays(state, "Z")
+        fill = finite(state, "fill", (Z.shape[1],)) if "fill" in state else None
+        return PreparedDiffused(Z, self.scale_rows, fill)
 
     def memory(self, shape: SourceShape) -> InputMemory:
         if not shape.diffuses:

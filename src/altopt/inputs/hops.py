@@ -52,6 +52,10 @@ class PreparedHops(PreparedMatrix):
         nodes = changed.nodes
         return hops_of_changed(self._rows_of_S(changed), self.Z, nodes, self._hop(self.Z[nodes], 0))
 
+    @property
+    def n_features(self) -> int:
+        return len(self.coordinates.V)
+
     def _rows_of_S(self, rows: NewNodes | ChangedNodes) -> Any:
         if self.direction == "both":
             return rows.ties.astype(np.float32)
@@ -184,9 +188,9 @@ class HopInputs(Inputs):
     def restore(self, state: dict[str, Array]) -> PreparedHops:
         of_hop = [with_prefix(state, f"hop{hop}.") for hop in self.hops]
         scalings = tuple(Scaling.restore(part, self.row_exponent) for part in of_hop)
-        return PreparedHops(
-            rows_of(state, "Z"), Projection.restore(state), scalings, self.hops, self.direction
-        )
+        coordinates = Projection.restore(state)
+        Z = rows_of(state, "Z", coordinates.V.shape[1] * (1 + max(self.hops)))
+        return PreparedHops(Z, coordinates, scalings, self.hops, self.direction)
 
     def memory(self, shape: SourceShape) -> InputMemory:
         n_features, rank, n_blocks = shape.n_features, shape.rank(self.n_components), 1 + max(self.hops)

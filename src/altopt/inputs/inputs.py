@@ -106,6 +106,11 @@ class Prepared(ABC):
         """What must be stored to rebuild this, as named arrays."""
 
     @property
+    def n_features(self) -> int | None:
+        """Features that a new node must have; None where `extend` does not read them."""
+        return None
+
+    @property
     def nbytes(self) -> float:
         """Bytes kept: of Z, and of what makes the inputs of new nodes."""
         return stored_bytes(self.Z)

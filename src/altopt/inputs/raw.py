@@ -27,6 +27,10 @@ class PreparedRaw(PreparedMatrix):
     def renewed(self, changed: ChangedNodes) -> Any:
         return self.Z[changed.nodes]
 
+    @property
+    def n_features(self) -> int:
+        return int(self.Z.shape[1])
+
     def state(self) -> dict[str, Array]:
         return to_arrays(self.Z, "Z")
 

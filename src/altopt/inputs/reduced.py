@@ -78,6 +78,10 @@ class PreparedReduced(PreparedMatrix):
         return np.asarray(diffused_again(self.Z, changed))
 
     @property
+    def n_features(self) -> int:
+        return len(self.coordinates.V)
+
+    @property
     def nbytes(self) -> float:
         return stored_bytes(self.Z) + stored_bytes(self.coordinates.V)
 
@@ -174,9 +178,9 @@ class ReducedInputs(Inputs):
         return replace(prepared, scaling=Scaling.of(prepared.Z, self.row_exponent))
 
     def restore(self, state: dict[str, Array]) -> PreparedReduced:
-        return PreparedReduced(
-            rows_of(state, "Z"), Projection.restore(state), Scaling.restore(state, self.row_exponent)
-        )
+        coordinates = Projection.restore(state)
+        Z = rows_of(state, "Z", coordinates.V.shape[1])
+        return PreparedReduced(Z, coordinates, Scaling.restore(state, self.row_exponent))
 
     def memory(self, shape: SourceShape) -> InputMemory:
         n_features, rank = shape.n_features, shape.rank(self.n_components)

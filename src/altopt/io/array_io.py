@@ -7,9 +7,9 @@ import scipy.sparse as sp
 
 from altopt.arrays import Array
 from altopt.errors import InputError
+from altopt.graph.matrices import csr_of
 
 CSR_PARTS = ("data", "indices", "indptr", "shape")
-WHOLE = (np.dtype(np.int32), np.dtype(np.int64))
 
 
 def to_arrays(X: Any, name: str) -> dict[str, Array]:
@@ -27,7 +27,7 @@ def from_arrays(arrays: dict[str, Array], name: str) -> Any:
     data, indices, indptr, shape = (required(arrays, f"{name}.{key}") for key in CSR_PARTS)
     if shape.dtype.kind not in "iu" or shape.shape != (2,):
         raise InputError(f"The stored array {name}.shape is not two whole numbers.")
-    return checked_csr(data, indices, indptr, tuple(shape.tolist()), f"The stored matrix {name}")
+    return csr_of(data, indices, indptr, tuple(shape.tolist()), f"The stored matrix {name}")
 
 
 def required(arrays: dict[str, Array], name: str) -> Array:
@@ -47,28 +47,14 @@ def finite(arrays: dict[str, Array], name: str, shape: tuple[int | None, ...]) -
     return found
 
 
-def rows_of(arrays: dict[str, Array], name: str) -> Array:
-    """The array of this name, a matrix of floats as inputs keep them."""
+def rows_of(arrays: dict[str, Array], name: str, width: int) -> Array:
+    """The array of this name, a matrix of floats of this width, as inputs keep them."""
     found = required(arrays, name)
-    if found.ndim != 2 or found.dtype not in (np.float16, np.float32):
-        raise InputError(f"The stored array {name} is not a matrix of float16 or float32.")
+    if found.ndim != 2 or found.dtype not in (np.float16, np.float32) or found.shape[1] != width:
+        raise InputError(
+            f"The stored array {name} is not a matrix of float16 or float32 with {width:,} columns."
+        )
     return found
-
-
-def checked_csr(
-    data: Array, indices: Array, indptr: Array, shape: tuple[int, ...], what: str
-) -> sp.csr_array:
-    """A matrix whose indices all lie inside it: scipy and compiled code do not look."""
-    whole = indices.dtype in WHOLE and indptr.dtype in WHOLE and data.dtype.kind in "biuf"
-    flat = data.ndim == indices.ndim == indptr.ndim == 1
-    if not whole or not flat or len(shape) != 2 or min(shape) < 0:
-        raise InputError(f"{what} is no sparse matrix.")
-    fits = len(indptr) == shape[0] + 1 and len(data) == len(indices)
-    if not fits or indptr[0] != 0 or indptr[-1] != len(data) or (indptr[1:] < indptr[:-1]).any():
-        raise InputError(f"{what} has an indptr that does not rise from 0 to its {len(data):,} entries.")
-    if len(indices) and (indices.min() < 0 or indices.max() >= shape[1]):
-        raise InputError(f"{what} has entries outside of its {shape[1]:,} columns.")
-    return sp.csr_array((data, indices, indptr), shape=shape)
 
 
 def with_prefix(arrays: dict[str, Array], prefix: str) -> dict[str, Array]:

@@ -9,8 +9,6 @@ from altopt.arrays import Array
 from altopt.errors import InputError
 from altopt.fitted.model import FittedModel
 from altopt.graph.validation import UNKNOWN
-from altopt.inputs import NewNodes
-from altopt.io.codec import known_parts
 
 MAX_SEED = 2**64
 MAX_EXPONENT = 1100
@@ -117,23 +115,12 @@ def all_finite(array: Array) -> bool:
     return bool(np.isfinite(total) or np.isfinite(array).all())
 
 
-def check_parts(fitted: FittedModel) -> None:
-    """Inputs and encoder fit the nodes, and answer for the first of them and for a new node without features."""
-    Z, n = fitted.inputs.Z, fitted.n_nodes
-    require(Z.shape[0] == n, f"the inputs are not of {n:,} nodes")
-    first = fitted.inputs.rows(Z[:1])
-    check_answer(fitted, first)
-    if known_parts().get(type(fitted.candidate.inputs).__name__) is type(fitted.candidate.inputs):
-        none = sp.csr_array((1, n + 1), dtype=np.float64)
-        X = np.zeros((1, fitted.n_features), dtype=np.float32)
-        new = NewNodes(X, none, none, none, fitted.restart, n_steps=1)
-        rows = fitted.inputs.rows(fitted.inputs.extend(new))
-        require(rows.shape == (1, first.shape[1]), "the inputs of a new node have another width")
-        check_answer(fitted, rows)
-
-
-def check_answer(fitted: FittedModel, rows: Any) -> None:
-    P: Array = fitted.encoder.predict(rows)
+def check_parts(fitted: FittedModel, first: Any) -> None:
+    """Inputs and encoder fit the nodes and features, and answer for the `first` row."""
+    n, n_features = fitted.n_nodes, fitted.inputs.n_features
+    require(fitted.inputs.Z.shape[0] == n, f"the inputs are not of {n:,} nodes")
+    require(n_features in (None, fitted.n_features), f"the inputs are not of {fitted.n_features:,} features")
+    P: Array = fitted.encoder.predict(first)
     require(
         P.shape == (1, len(fitted.classes)) and np.isfinite(P).all(), "the encoder gives no finite answer"
     )

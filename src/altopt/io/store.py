@@ -78,11 +78,11 @@ def decoded(head: dict[str, Any], arrays: dict[str, Array], parts: Sequence[type
     of_inputs = with_prefix(arrays, "inputs.")
     check_inputs(of_inputs, candidate.inputs.keeps_missing)
     values["inputs"] = candidate.inputs.restore(of_inputs)
-    width = values["inputs"].rows(values["inputs"].Z[:1]).shape[1]
-    values["encoder"] = candidate.encoder.begin(width, len(values["classes"]), values["seed"])
+    first = values["inputs"].rows(values["inputs"].Z[:1])
+    values["encoder"] = candidate.encoder.begin(first.shape[1], len(values["classes"]), values["seed"])
     values["encoder"].restore(with_prefix(arrays, "encoder."))
     fitted = FittedModel(**values)
-    check_parts(fitted)
+    check_parts(fitted, first)
     return Stored(parameters, columns, fitted, head["checksum"])
 
 

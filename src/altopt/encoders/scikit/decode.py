@@ -17,7 +17,7 @@ from altopt.encoders.scikit.checks import CHECKS, require, tree_of
 from altopt.encoders.scikit.encode import AS_FLOATS, CACHES
 from altopt.encoders.scikit.table import class_of, loss_of
 from altopt.errors import InputError
-from altopt.io.array_io import checked_csr
+from altopt.graph.matrices import csr_of
 
 SCALARS: dict[str, Any] = {
     name: getattr(np, name)
@@ -137,7 +137,7 @@ class Decoder:
     def csr(self, node: dict[str, Any]) -> Any:
         data, indices, indptr = (self.array(name) for name in node["csr"])
         shape = tuple(number(size, 1 << 31) for size in node["shape"])
-        matrix = checked_csr(data, indices, indptr, shape, "a matrix of it")
+        matrix = csr_of(data, indices, indptr, shape, "a matrix of it")
         return sp.csr_matrix(matrix) if node["matrix"] else matrix
 
     def instance(self, node: dict[str, Any]) -> Any:
