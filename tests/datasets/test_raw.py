@@ -211,7 +211,7 @@ def test_a_missing_package_says_what_to_install(name, module, extra, tmp_path, m
 def test_every_class_of_torch_geometric_that_is_named_exists():
     theirs = pytest.importorskip("torch_geometric.datasets")
     kinds = [source.origin for source in datasets.SOURCES if isinstance(source.origin, FromGeometric)]
-    assert len(kinds) == 8
+    assert len(kinds) == 11
     assert all(hasattr(theirs, origin.kind) for origin in kinds)
 
 

@@ -18,6 +18,8 @@ from altopt.errors import InputError
 from altopt.graph import Graph
 from altopt.graph.matrices import csr_of
 
+GENDER = 1  # the column of a school's file that is the class
+
 
 @dataclass(frozen=True)
 class Source:
@@ -115,13 +117,33 @@ def read_geom_gcn(source: Source, folder: Path) -> Dataset:
     return Dataset(source.name, sp.csr_array(X), y, graph, splits, source.note)
 
 
-def read_filtered(source: Source, folder: Path) -> Dataset:
+def read_heterophilous(source: Source, folder: Path) -> Dataset:
+    """One npz with edges both ways or one way and ten splits; words are kept sparse."""
     with np.load(folder / source.files[0]) as data:
-        X, y, ends = sp.csr_array(data["node_features"]), data["node_labels"], data["edges"].T
+        X, y, ends = data["node_features"], data["node_labels"].astype(np.int64), data["edges"].T
         keys = {"train": "train_masks", "validation": "val_masks", "test": "test_masks"}
         splits = {part: data[key].astype(bool) for part, key in keys.items()}
     A = adjacency(ends, len(y))
+    X = sp.csr_array(X) if np.count_nonzero(X) < X.size / 2 else X
     return Dataset(source.name, X, y, Graph(A.maximum(A.T)), splits, source.note)
+
+
+def read_facebook(source: Source, folder: Path) -> Dataset:
+    """A school in a MATLAB file: friendships, and columns of codes, of which the second, gender, is the class."""
+    from scipy.io import loadmat
+    from scipy.io.matlab import MatReadError
+
+    try:
+        held = loadmat(folder / source.files[0], variable_names=("A", "local_info"))
+    except (MatReadError, NotImplementedError) as cause:
+        raise InputError(
+            f"{folder / source.files[0]} is not a file of MATLAB 5: {cause}. Fetch it anew."
+        ) from cause
+    codes = held["local_info"].astype(np.int64)
+    columns = [codes[:, [k]] == np.unique(codes[:, k]) for k in range(codes.shape[1]) if k != GENDER]
+    X = sp.csr_array(np.hstack(columns), dtype=np.float32)
+    A = adjacency(np.stack(held["A"].nonzero()), len(codes))
+    return Dataset(source.name, X, codes[:, GENDER] - 1, Graph(A.maximum(A.T)), None, source.note)
 
 
 def masks(n_nodes: int, **parts: Array) -> dict[str, Array]:

@@ -2,11 +2,18 @@
 
 from altopt.datasets import open_graph
 from altopt.datasets.download import FromAddress, FromGeometric, FromOGB
-from altopt.datasets.raw import Source, read_filtered, read_geom_gcn, read_npz, read_planetoid
+from altopt.datasets.raw import (
+    Source,
+    read_facebook,
+    read_geom_gcn,
+    read_heterophilous,
+    read_npz,
+    read_planetoid,
+)
 from altopt.datasets.saint import read_flickr, read_reddit
 
 PLANETOID = "https://github.com/kimiyoung/planetoid/raw/master/data"
-FILTERED = "https://github.com/yandex-research/heterophilous-graphs/raw/main/data"
+HETEROPHILOUS = "https://github.com/yandex-research/heterophilous-graphs/raw/main/data"
 
 
 def planetoid(name: str, note: str) -> Source:
@@ -27,12 +34,30 @@ def wikipedia(name: str) -> Source:
     return Source(name, f"wikipedia_network/{name}/geom_gcn/raw", files, read_geom_gcn, note, origin)
 
 
+def webkb(name: str) -> Source:
+    tables = ("out1_node_feature_label.txt", "out1_graph_edges.txt")
+    files = tables + tuple(f"{name.lower()}_split_0.6_0.2_{i}.npz" for i in range(10))
+    note = f"Pages of a computer science department ({name}) and their links, which have a direction."
+    origin = FromGeometric("WebKB", "webkb", {"name": name})
+    return Source(name, f"webkb/{name.lower()}/raw", files, read_geom_gcn, note, origin)
+
+
+def heterophilous(name: str, file: str, note: str) -> Source:
+    folder, files = f"heterophilous/{file}/raw", (f"{file}.npz",)
+    return Source(name, folder, files, read_heterophilous, note, FromAddress(HETEROPHILOUS, folder, files))
+
+
 def filtered(name: str) -> Source:
-    note = f"{name} without its duplicated nodes."
-    folder, file = f"heterophilous/{name}_filtered/raw", f"{name}_filtered.npz"
-    return Source(
-        f"{name}-filtered", folder, (file,), read_filtered, note, FromAddress(FILTERED, folder, (file,))
+    return heterophilous(f"{name}-filtered", f"{name}_filtered", f"{name} without its duplicated nodes.")
+
+
+def facebook(name: str) -> Source:
+    note = (
+        "Students of a school and their friendships; the class is gender, unknown for some (-1), the other columns "
+        "of the profile as 0/1. No split given; random ones of 50/25/25 % are usual."
     )
+    origin = FromGeometric("LINKXDataset", "linkx", {"name": name})
+    return Source(name, f"linkx/{name}/raw", ("data.mat",), read_facebook, note, origin)
 
 
 def npz(name: str, kind: str, file: str, note: str) -> Source:
@@ -59,6 +84,14 @@ SOURCES = [
     wikipedia("squirrel"),
     filtered("chameleon"),
     filtered("squirrel"),
+    heterophilous(
+        "Tolokers",
+        "tolokers",
+        "Workers of a crowdsourcing site who shared a task; banned or not (22 %): report ROC AUC.",
+    ),
+    facebook("amherst41"),
+    facebook("reed98"),
+    webkb("Wisconsin"),
     Source(
         "Reddit",
         "reddit/raw",
