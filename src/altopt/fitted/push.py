@@ -168,13 +168,12 @@ class PushUpdate:
             raise PushGaveUp
         moved = np.flatnonzero(pushed.moved)
         nodes = pushed.nodes[moved]
-        new = np.arange(self.n_before, system.n_nodes)
-        others = np.setdiff1d(
-            np.concatenate([new, np.array(list(self.request.labels), dtype=np.int64)]), nodes
-        )
+        others = self.unmoved(nodes)
         exact = F[nodes].astype(np.float64) + pushed.moves[moved]
         rows = np.concatenate([exact, F[others]]).astype(F.dtype)
-        if self.store:  # what rounding to F's type changes goes back into the residual
+        if (
+            self.store and F.dtype != np.float64
+        ):  # what rounding to F's type changes goes back into the residual
             self.residual.shift(system.rows(), nodes, rows[: len(nodes)].astype(np.float64) - exact)
         own, earlier = self.residual.largest(system.scale), system.largest
         # earlier residuals were taken over where this push came; else the two may add up
@@ -185,6 +184,12 @@ class PushUpdate:
         return Solved(
             np.concatenate([nodes, others]), rows, F, size, size / system.lambda1, len(pushed.nodes)
         )
+
+    def unmoved(self, moved: Array) -> Array:
+        """New nodes and nodes whose label was set that are not among these."""
+        new = range(self.n_before, self.system.n_nodes)
+        named = np.array(sorted({*new, *self.request.labels}), dtype=np.int64)
+        return np.asarray(named[~np.isin(named, moved, kind="sort")])
 
     def with_new_nodes(self, draft: Draft) -> Array:
         """F, with new nodes as if alone: their residual is zero so far."""

@@ -265,19 +265,7 @@ class LinearSystem:
 
     def matrix(self) -> Any:
         """A as a CSR matrix, self-loops included."""
-        rows, n = self.rows(), self.n_nodes
-        counts = self.end - self.begin
-        indptr = np.concatenate([[0], np.cumsum(counts)])
-        place = np.repeat(self.begin - indptr[:-1], counts) + np.arange(indptr[-1])
-        in_base = place < len(rows.base)
-        indices = np.empty(len(place), dtype=np.int32)
-        indices[in_base] = rows.base[place[in_base]]
-        indices[~in_base] = rows.extra[place[~in_base] - len(rows.base)]
-        data = np.ones(len(place))
-        if rows.base_weights is not None:
-            data[in_base] = rows.base_weights[place[in_base]]
-        data[~in_base] = rows.extra_weights[place[~in_base] - len(rows.base)]
-        return sp.csr_array((data, indices, indptr), shape=(n, n))
+        return self.rows().matrix()
 
     def graph(self, made_from: Graph) -> Graph:
         """The Graph as it is now; `made_from` is the one the system was made from."""

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
 from altopt.arrays import inverse_sqrt
@@ -77,6 +78,55 @@ def test_native_push_walks_as_its_slow_twin(tolerance):
     assert_allclose(plain.moves, native.moves, atol=1e-13)
     assert_allclose(plain.residual, native.residual, atol=1e-13)
     assert plain.n_edges == native.n_edges
+
+
+def dense_rows(n=60, diagonal=1.4):
+    """A graph on which a residual is everywhere after two hops; one node has no edges."""
+    A = np.random.default_rng(3).random((n, n)) < 0.4
+    A = sp.csr_array(np.triu(A, 1) + np.triu(A, 1).T.astype(float))
+    A = sp.csr_array(sp.block_diag([A, sp.csr_array((1, 1))]))
+    scale, none = inverse_sqrt(np.asarray(A.sum(axis=1)).ravel()), np.empty(0)
+    parts = A.indptr[:-1].astype(np.int64), A.indptr[1:].astype(np.int64), A.indices.astype(np.int32)
+    rows = SystemRows(*parts, None, none.astype(np.int32), none, scale, np.full(n + 1, diagonal), 1.0)
+    return rows, diagonal * np.eye(n + 1) - A.toarray() * scale[:, None] * scale
+
+
+@pytest.mark.parametrize("make", kernels())
+@pytest.mark.parametrize("diagonal", [1.01, 1.4, 9.0])
+@pytest.mark.parametrize("width", [1, 2, 11])
+def test_a_push_that_reaches_everything_is_a_solve(make, diagonal, width):
+    rows, H = dense_rows(diagonal=diagonal)
+    carried, push = make(width), make(width)
+    rhs = np.zeros((61, width))
+    rhs[[3, 60, 5]] = np.random.default_rng(0).normal(size=(3, width))
+    carried.add(np.array([5]), rhs[[5]])
+    push.draw_on(carried)
+    push.add(np.array([3, 60]), rhs[[3, 60]])
+    pushed = push.run(rows, 1e-9)
+    assert pushed.reached
+    assert push.largest(rows.scale) <= 1e-9
+    assert carried.largest(rows.scale) == 0  # taken over
+    F, left = np.zeros((61, width)), np.zeros((61, width))
+    F[pushed.nodes], left[pushed.nodes] = pushed.moves, pushed.residual
+    size = np.abs(np.linalg.solve(H, rhs)).max()
+    assert_allclose(rhs - H @ F, left, atol=1e-14 * size * diagonal)
+    assert pushed.n_edges < 300 * len(rows.base)
+
+
+@needs_native
+@pytest.mark.parametrize("tolerance", [1e-6, 1e-12, 1e-20])
+def test_native_solves_as_its_slow_twin(tolerance):
+    rows, _ = dense_rows(diagonal=1.05)
+    results = []
+    for push in (PythonPush(3), NativePush(3)):
+        push.add(np.array([3, 11]), np.arange(6.0).reshape(2, 3))
+        results.append(push.run(rows, tolerance))
+    plain, native = results
+    assert_array_equal(plain.nodes, native.nodes)
+    assert_allclose(plain.moves, native.moves, atol=1e-12)
+    assert plain.reached
+    assert native.reached
+    assert plain.n_edges >= len(rows.base)
 
 
 @pytest.mark.parametrize("make", kernels())

@@ -1,14 +1,17 @@
 """Local push: solves H F = rhs from the nodes where the residual is not zero; compiled, and its slow twin in Python."""
 
+import math
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+import scipy.sparse as sp
 
 from altopt.arrays import Array
 from altopt.operator.kernels.dispatch import COMPILED, native_available
+from altopt.operator.kernels.pace import Pace
 
 
 class SystemRows(NamedTuple):
@@ -42,6 +45,11 @@ class SystemRows(NamedTuple):
     diagonal: Array
     coupling: float
 
+    @property
+    def n_entries(self) -> int:
+        """Entries of A, replaced ones included."""
+        return len(self.base) + len(self.extra)
+
     def row(self, node: int) -> tuple[Array, Array]:
         """Columns and weights of a node."""
         begin, end, n_base = int(self.begin[node]), int(self.end[node]), len(self.base)
@@ -51,6 +59,20 @@ class SystemRows(NamedTuple):
             ]
         columns = self.base[begin:end]
         return columns, np.ones(len(columns)) if self.base_weights is None else self.base_weights[begin:end]
+
+    def matrix(self) -> Any:
+        """A as a CSR matrix."""
+        counts, n = self.end - self.begin, len(self.begin)
+        indptr = np.concatenate([[0], np.cumsum(counts)])
+        place = np.repeat(self.begin - indptr[:-1], counts) + np.arange(indptr[-1])
+        in_base = place < len(self.base)
+        indices, data = np.empty(len(place), dtype=np.int32), np.ones(len(place))
+        indices[in_base] = self.base[place[in_base]]
+        indices[~in_base] = self.extra[place[~in_base] - len(self.base)]
+        if self.base_weights is not None:
+            data[in_base] = self.base_weights[place[in_base]]
+        data[~in_base] = self.extra_weights[place[~in_base] - len(self.base)]
+        return sp.csr_array((data, indices, indptr), shape=(n, n))
 
 
 class Pushed(NamedTuple):
@@ -86,7 +108,8 @@ class Push(Protocol):
 
     `run` makes steps  F_k += r_k / H_kk.  Each zeroes r_k and propagates it to the neighbours by A_tilde. Steps are
     made wherever ||r_k||^2 / d_k is above a level, which is divided by four until ||r_k|| <= tolerance sqrt(d_k)
-    everywhere. As G = H^-1 is non-negative and G D^1/2 1 <= D^1/2 1 / lambda1, this certifies
+    everywhere. Where r would reach most of the graph, Chebyshev steps on all nodes for H x = r, F += x, are cheaper
+    and made instead. As G = H^-1 is non-negative and G D^1/2 1 <= D^1/2 1 / lambda1, this certifies
     ||F_k - F*_k|| <= sqrt(d_k) max_j ||r_j|| / sqrt(d_j) / lambda1 on every row. Isolated nodes have d = 1 here.
 
     One thread at a time: the compiled push raises RuntimeError where another thread is at work on it.
@@ -131,12 +154,13 @@ class Push(Protocol):
 
 
 EDGES_A_ROUND = 64  # times A's entries: a push that traverses more edges has lost to a solve from scratch
+WALK_PRICE = 4  # of an edge walked along, in edges of a solve on all nodes
 MIN_EDGES = {True: 100_000_000, False: 1_000_000}  # a second or a few, compiled or not
 
 
 def edge_limit(rows: SystemRows, compiled: bool) -> int:
     """The edges that a push may traverse."""
-    return max(EDGES_A_ROUND * (len(rows.base) + len(rows.extra)), MIN_EDGES[compiled])
+    return max(EDGES_A_ROUND * rows.n_entries, MIN_EDGES[compiled])
 
 
 _observers: list[list[Push]] = []
@@ -286,28 +310,76 @@ class PythonPush:
         return self._pushed(n_edges, finite and n_edges <= limit)
 
     def _walk(self, rows: SystemRows, lowest: float, max_edges: int) -> int:
-        """Steps at falling levels; the edges traversed, at once when they are more than `max_edges`."""
+        """Steps at falling levels, or on all nodes where that is cheaper; the edges traversed.
+
+        It ends at once when these are more than `max_edges`.
+        """
 
         def above(node: int) -> bool:
             return node in self.r and self._key(node, rows.scale) > level
 
-        level, n_edges = float(np.max(self._keys(rows.scale), initial=0.0)), 0
+        pace = Pace(rows.diagonal, rows.coupling)
+        level, n_edges, walked = self._highest(rows), 0, 0
+        solvable = pace.useful
         while lowest < level < np.inf:
+            target = max(lowest, level * pace.floor**2)
+            n_steps = pace.steps(math.sqrt(target / level))
+            cost = n_steps * rows.n_entries
+            may_solve = solvable and n_edges + 2 * cost <= max_edges
+            if may_solve and WALK_PRICE * max(walked, self._edges_ahead(rows, target)) > cost:
+                n_edges += self._solve(rows, pace, target, 2 * n_steps) * rows.n_entries
+                before, level, walked = level, self._highest(rows), 0
+                solvable = level <= before / 4.0
+                continue
             level = max(level / 4.0, lowest)
             queue = deque(node for node in self.r if above(node))
-            while queue:
+            while queue and not (may_solve and WALK_PRICE * walked > cost):
                 k = queue.popleft()
                 step = self.r[k] / rows.diagonal[k]
                 self.moves[k] = self.moves.get(k, 0.0) + step
                 self.r[k] = np.zeros(self.width)
                 columns = rows.row(k)[0].tolist()
-                n_edges += len(columns)
+                n_edges, walked = n_edges + len(columns), walked + len(columns)
                 waiting = {i for i in columns if above(i)}
                 self._propagate(rows, k, step)
                 if n_edges > max_edges:
                     return n_edges
                 queue.extend(i for i in columns if i not in waiting and above(i))
+            if queue:  # this level is left to a solve
+                level = self._highest(rows)
         return n_edges
+
+    def _highest(self, rows: SystemRows) -> float:
+        return float(np.max(self._keys(rows.scale), initial=0.0))
+
+    def _edges_ahead(self, rows: SystemRows, target: float) -> float:
+        """Edges that a walk would take at least, about: a node is stepped from at each level below its key."""
+        last, total = math.frexp(target)[1], 0.0
+        for node in self.r:
+            key = self._key(node, rows.scale)
+            if key > target:
+                total += 0.5 * (math.frexp(key)[1] - last + 1) * float(rows.end[node] - rows.begin[node])
+        return total
+
+    def _solve(self, rows: SystemRows, pace: Pace, target: float, max_steps: float) -> int:
+        """Chebyshev steps on all nodes until ||r_k||^2 / d_k <= target everywhere; their number."""
+        nodes = range(len(rows.begin))
+        for node in nodes:
+            self._touch(node)
+        r, x = np.array([self.r[node] for node in nodes]), np.zeros((len(nodes), self.width))
+        before, left, keys = x, r, rows.scale**2 + (rows.scale == 0)
+        A, scale = rows.matrix(), rows.scale[:, None]
+        for n_steps, (size, momentum) in enumerate(pace.coefficients(), start=1):
+            left = r - rows.diagonal[:, None] * x + rows.coupling * (scale * (A @ (scale * x)))
+            largest = float(np.max(np.sum(left**2, axis=1) * keys))
+            if largest <= target or not np.isfinite(largest) or n_steps >= max_steps:
+                break
+            x, before = x + size * left / rows.diagonal[:, None] + momentum * (x - before), x
+        for node in nodes:
+            self.r[node] = left[node]
+            if np.any(x[node]):
+                self.moves[node] = self.moves.get(node, 0.0) + x[node]
+        return n_steps
 
     def _pushed(self, n_edges: int, reached: bool) -> Pushed:
         nodes, zero = list(self.r), np.zeros(self.width)

@@ -8,19 +8,8 @@
 #include <stdexcept>
 #include <vector>
 
-// A graph whose rows can be replaced: row i is entries begin[i]..end[i] of `base`, or of `extra` from n_base on.
-struct SystemRows {
-    std::int64_t n;
-    const std::int64_t *begin, *end;
-    const std::int32_t *base;
-    const double *base_weights; // null: ones
-    std::int64_t n_base, n_extra;
-    const std::int32_t *extra;
-    const double *extra_weights;
-    const double *scale;    // d^-1/2, 0 without edges
-    const double *diagonal; // of H, without the coupling's own
-    double coupling;
-};
+#include "system_rows.hpp"
+#include "whole.hpp"
 
 // One call at a time: a second thread gets an exception, never half of another's work. What a call draws on is held too.
 class Push {
@@ -99,7 +88,7 @@ class Push {
     // r -= H step for a step taken at one node
     void shift(const SystemRows &A, std::int32_t k, const double *step) {
         const Sole sole(*this);
-        require_node(k, A.n);
+        A.require_node(k);
         const std::int64_t own = slot(k);
         for (std::int64_t j = 0; j < width_; ++j)
             r_[own * width_ + j] -= A.diagonal[k] * step[j];
@@ -130,16 +119,19 @@ class Push {
         return most;
     }
 
-    // F_k += r_k / H_kk wherever ||r_k||^2 / d_k is above a level, which falls by four to `lowest`. It ends early once
-    // more than `max_edges` edges were walked along, with r true all the same; `pause` is called now and then, and may
-    // throw.
+    // F_k += r_k / H_kk wherever ||r_k||^2 / d_k is above a level, which falls by four to `lowest`; a solve on all nodes
+    // where that is cheaper. It ends early once more than `max_edges` edges were walked along, with r true all the
+    // same; `pause` is called now and then, and may throw.
     template <class Pause> Walk run(const SystemRows &A, double lowest, std::int64_t max_edges, Pause &&pause) {
         const Sole sole(*this);
         for (const std::int32_t node : nodes_)
-            require_node(node, A.n);
+            A.require_node(node);
+        const Pace pace(A);
         std::deque<std::int64_t> queue;
         std::vector<std::uint8_t> queued(nodes_.size(), 0);
         std::int64_t n_edges = 0, work = 0;
+        double walked = 0; // edges since the last solve
+        bool solvable = pace.useful();
         const auto breathe = [&](std::int64_t done) {
             if ((work += done) >= PAUSE) {
                 work = 0;
@@ -150,6 +142,20 @@ class Push {
         if (!std::isfinite(level))
             return {0, End::not_finite};
         while (level > lowest) {
+            const double target = std::max(lowest, level * pace.floor * pace.floor);
+            const double n_steps = pace.steps(std::sqrt(target / level)), cost = n_steps * double(A.n_entries());
+            const bool may_solve = solvable && double(n_edges) + 2 * cost <= double(max_edges);
+            if (may_solve && WALK_PRICE * std::max(walked, edges_ahead(A, target)) > cost) {
+                n_edges += solve(A, pace, target, 2 * n_steps, breathe) * A.n_entries();
+                const double after = highest(A.scale);
+                if (!std::isfinite(after))
+                    return {n_edges, End::not_finite};
+                solvable = after <= level * 0.25;
+                level = after;
+                walked = 0;
+                queued.resize(nodes_.size(), 0);
+                continue;
+            }
             level = std::max(level * 0.25, lowest);
             for (std::int64_t s = 0; s < size(); ++s)
                 if (key(A.scale, s) > level) {
@@ -157,16 +163,24 @@ class Push {
                     queued[s] = 1;
                 }
             breathe(size());
-            while (!queue.empty()) {
+            while (!queue.empty() && !(may_solve && WALK_PRICE * walked > cost)) {
                 const std::int64_t s = queue.front();
                 queue.pop_front();
                 queued[s] = 0;
                 if (key(A.scale, s) > level) {
-                    const std::int64_t walked = push(A, s, level, queue, queued);
-                    if ((n_edges += walked) > max_edges)
+                    const std::int64_t edges = push(A, s, level, queue, queued);
+                    walked += double(edges);
+                    if ((n_edges += edges) > max_edges)
                         return {n_edges, End::out_of_work};
-                    breathe(walked + 1);
+                    breathe(edges + 1);
                 }
+            }
+            if (!queue.empty()) { // this level is left to a solve
+                queue.clear();
+                std::fill(queued.begin(), queued.end(), 0);
+                level = highest(A.scale);
+                if (!std::isfinite(level))
+                    return {n_edges, End::not_finite};
             }
         }
         // NaN is above no level
@@ -175,6 +189,40 @@ class Push {
 
   private:
     static constexpr std::int64_t PAUSE = 16384; // edges between two pauses, about
+    static constexpr double WALK_PRICE = 4;      // of an edge walked along, in edges of a solve on all nodes
+
+    // edges that a walk from here would take at least, about: a node is stepped from at each level below its key
+    double edges_ahead(const SystemRows &A, double target) const {
+        double total = 0;
+        const int last = std::ilogb(target);
+        for (std::int64_t s = 0; s < size(); ++s)
+            if (const double here = key(A.scale, s); here > target)
+                total += 0.5 * (std::ilogb(here) - last + 1) * double(A.end[nodes_[s]] - A.begin[nodes_[s]]);
+        return total;
+    }
+
+    // all nodes at once, until ||r_k||^2 / d_k <= target; the number of steps
+    template <class Breathe>
+    std::int64_t solve(const SystemRows &A, const Pace &pace, double target, double max_steps, Breathe &&breathe) {
+        std::vector<std::int64_t> slots(A.n);
+        Whole whole(A, width_);
+        for (std::int64_t k = 0; k < A.n; ++k) {
+            slots[k] = slot(std::int32_t(k));
+            whole.set(k, &r_[slots[k] * width_]);
+        }
+        const std::int64_t n_steps = whole.run(pace, target, max_steps, [&] { breathe(PAUSE); });
+        for (std::int64_t k = 0; k < A.n; ++k) {
+            const std::int64_t s = slots[k];
+            for (std::int64_t j = 0; j < width_; ++j) {
+                const double step = whole.y[k * width_ + j] / A.root(k);
+                moved_[s * width_ + j] += step;
+                pushed_[s] |= step != 0;
+                r_[s * width_ + j] = whole.q[k * width_ + j] / A.root(k);
+            }
+            norm_[s] = square(&r_[s * width_]);
+        }
+        return n_steps;
+    }
 
     void add_row(std::int32_t node, const double *row) {
         const std::int64_t s = slot(node);
@@ -258,16 +306,11 @@ class Push {
 
     // A_tilde's shares of a step to its neighbours' residuals
     template <class After> void propagate(const SystemRows &A, std::int32_t k, const double *step, After after) {
-        const bool extra = A.begin[k] >= A.n_base;
-        const std::int64_t shift = extra ? A.n_base : 0;
-        const std::int32_t *columns = extra ? A.extra : A.base;
-        const double *weights = extra ? A.extra_weights : A.base_weights;
-        if (A.begin[k] < 0 || A.end[k] < A.begin[k] || A.end[k] - shift > (extra ? A.n_extra : A.n_base))
-            throw std::invalid_argument("push: a row of the graph lies outside its entries");
-        for (std::int64_t e = A.begin[k] - shift; e < A.end[k] - shift; ++e) {
-            const std::int32_t i = columns[e];
-            require_node(i, A.n);
-            const double a = A.coupling * A.scale[k] * A.scale[i] * (weights ? weights[e] : 1.0);
+        const SystemRows::Row row = A.checked_row(k);
+        for (std::int64_t e = 0; e < row.size; ++e) {
+            const std::int32_t i = row.columns[e];
+            A.require_node(i);
+            const double a = A.coupling * A.scale[k] * A.scale[i] * (row.weights ? row.weights[e] : 1.0);
             const std::int64_t t = slot(i);
             double *r = &r_[t * width_];
             double total = 0;
