@@ -19,7 +19,22 @@ PACKAGE = Path(altopt.__file__).parent
 PAGE = PACKAGE.parents[1] / "docs" / "defaults.md"
 
 # limits that do not change an answer
-ENGINEERING = {"BLOCK_SIZE", "UNIT_BLOCK_SIZE", "N_BINS", "SEED_SALT"}
+ENGINEERING = {
+    "BLOCK_SIZE",
+    "UNIT_BLOCK_SIZE",
+    "N_BINS",
+    "SEED_SALT",
+    "SUM_TOLERANCE",
+    "MAX_LISTED",
+    "LEVEL",
+    "WIDE",
+    "MIN_LABELS",
+    "N_TURNS",
+    "MAX_FACTOR_STEPS",
+    "FACTOR_STEP",
+    "FACTOR_BOUNDS",
+    "FACTOR_TOLERANCE",
+}
 
 
 @pytest.mark.parametrize("entry", fields(Defaults), ids=lambda entry: entry.name)

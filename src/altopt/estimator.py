@@ -83,6 +83,9 @@ class AltOpt(FittedAttributes, ClassifierMixin, BaseEstimator):  # type: ignore[
         Of the graph that is built from X when none is given.
     classes : array-like, optional
         All classes, when some may have no labelled node.
+    class_prior : None, "labels" or dict {class: share}
+        Class shares of all nodes. A dict: they are known, and labels and probabilities follow them. "labels": the
+        labels were drawn at random. None tells from the labels how they were drawn; `leave_one_out_.draw` says it.
     random_state : int, RandomState or None
         The same seed gives the same bits. None draws one, recorded as `seed_`.
     defaults : Defaults, optional
@@ -136,6 +139,7 @@ class AltOpt(FittedAttributes, ClassifierMixin, BaseEstimator):  # type: ignore[
         self_loops: bool = False,
         n_neighbors: int = DEFAULTS.n_neighbors,
         classes: Any = None,
+        class_prior: Any = None,
         random_state: Any = None,
         defaults: Defaults | None = None,
     ) -> None:
@@ -159,6 +163,7 @@ class AltOpt(FittedAttributes, ClassifierMixin, BaseEstimator):  # type: ignore[
         self.self_loops = self_loops
         self.n_neighbors = n_neighbors
         self.classes = classes
+        self.class_prior = class_prior
         self.random_state = random_state
         self.defaults = defaults
 

@@ -1,5 +1,6 @@
 """The fit: a candidate chosen by held-out labels, its rounds, its evaluation, and the FittedModel they leave."""
 
+import warnings
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -20,8 +21,11 @@ from altopt.operator import NormalizedAdjacency
 from altopt.operator.feature_matrix import empty_rows
 from altopt.selection.candidates import Candidate, alternatives, without_graph
 from altopt.selection.compare import Choice
+from altopt.selection.draw import read_class_prior
+from altopt.selection.estimate import nothing_learnt, too_wide
 from altopt.selection.evaluation import Evaluator
 from altopt.selection.fit_data import FitData, eager_limit
+from altopt.selection.held_out import Verdict
 from altopt.selection.leave_one_out import NOT_HELD_BACK, LeaveOneOut
 from altopt.selection.parameters import Parameters
 from altopt.threads import threads_for
@@ -88,6 +92,7 @@ def fit_by_steps(
         restart=parameters.resolved_restart(n_labels),
         n_diffusion=parameters.n_diffusion,
         seed=seed_of(parameters.random_state) if checkpoint is None else checkpoint.seed,
+        class_prior=read_class_prior(parameters.class_prior, classes),
         eager=eager_limit(n, len(classes), parameters.cross_fit, parameters.numbers),
         defaults=parameters.numbers,
     )
@@ -108,11 +113,11 @@ def fit_by_steps(
         outcome = alternate_from(parameters, problem, candidate, data, checkpoint, on_round)
         require_finite_outcome(outcome)
         leave_one_out: LeaveOneOut | str = NOT_HELD_BACK
-        tempered, graph_help = None, None
+        verdict, graph_help = None, None
         if evaluator is not None:
-            leave_one_out, tempered = evaluator.leave_one_out(choice, outcome.F, graph.ids, classes)
-            graph_help = evaluator.graph_help(choice, outcome.F, classes)
-    readout: ReadoutRule = rule if tempered is None else tempered
+            leave_one_out, verdict = evaluator.leave_one_out(choice, outcome.F, graph.ids, classes)
+            graph_help = evaluator.graph_help(choice, verdict, classes)
+    readout: ReadoutRule = rule if verdict is None else verdict.readout
     reading = readout.read(outcome.F)
     featureless = np.flatnonzero(empty_rows(X))
     reached = np.ones(n, dtype=bool)
@@ -123,7 +128,7 @@ def fit_by_steps(
         candidate=candidate,
         solver=solvers.last,
         readout=readout,
-        temperature=None if tempered is None else tempered.temperature,
+        temperature=None if verdict is None else verdict.readout.temperature,
         self_loops=parameters.self_loops,
         restart=data.restart,
         n_diffusion=parameters.n_diffusion,
@@ -147,8 +152,21 @@ def fit_by_steps(
         graph_help=graph_help,
         leave_one_out=leave_one_out,
         trace=as_dicts(outcome.trace),
-        outcome=outcome.reason,
+        outcome=" ".join([outcome.reason, *told(verdict, n_labels)]),
     )
+
+
+def told(verdict: Verdict | None, n_labels: int) -> list[str]:
+    """What held-out labels leave to be said; that nothing was learnt is a warning too."""
+    if verdict is None:
+        return []
+    draw = verdict.draw
+    assumed = [draw.sentence] if draw.kind in ("by class", "unevenly") else []
+    lost = nothing_learnt(verdict.accuracy, draw, n_labels)
+    if lost:
+        warnings.warn(lost, stacklevel=6)
+    wide = too_wide(verdict.accuracy, n_labels)
+    return [*assumed, *filter(None, (wide, lost))]
 
 
 def require_finite_outcome(outcome: Outcome) -> None:

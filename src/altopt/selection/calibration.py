@@ -8,26 +8,31 @@ from scipy.optimize import minimize_scalar
 
 from altopt.arrays import Array, certainty, shares
 from altopt.defaults import DEFAULTS, Defaults
-from altopt.settings import check_count, check_number
+from altopt.errors import InputError
+from altopt.settings import check_count, check_number, is_number
 from altopt.training.pseudo_labels import Readout
 
 N_BINS = 10
 BLOCK_SIZE = 2**22  # numbers of F that are read at once
+# the search for column factors: steps at most, the part of a gap that one closes, bounds of log b, and when it ends
+MAX_FACTOR_STEPS, FACTOR_STEP, FACTOR_BOUNDS, FACTOR_TOLERANCE = 200, 0.7, (-12.0, 12.0), 1e-4
 
 
 @dataclass(frozen=True)
 class TemperedShares:
-    """Probabilities handed to users: a node's shares of F to the power 1/T, normalised.
+    """Probabilities handed to users: a node's shares of F, times a factor for each class, to the power 1/T, normalised.
 
-        P_ik = s_ik^(1/T) / sum_l s_il^(1/T),        s_i the shares of F_i: without negative parts, at sum 1
+        P_ik = (b_k s_ik)^(1/T) / sum_l (b_l s_il)^(1/T),        s_i the shares of F_i: without negative parts, at sum 1
 
-    At T = 1 the shares themselves. A softmax of shares, which makes pseudo labels, is neither quite certain nor quite
-    uncertain at a temperature that is right on average; a power can be both.
+    At T = 1 and without factors the shares themselves. A softmax of shares, which makes pseudo labels, is neither quite
+    certain nor quite uncertain at a temperature that is right on average; a power can be both.
 
     Parameters
     ----------
     temperature : float
         T > 0; above 1 less confident than the shares.
+    factors : tuple of float, optional
+        b, one for each class; None: all 1.
     block_size : int
         Numbers of F that are read at once.
 
@@ -38,15 +43,20 @@ class TemperedShares:
     """
 
     temperature: float
+    factors: tuple[float, ...] | None = None
     block_size: int = BLOCK_SIZE
 
     def __post_init__(self) -> None:
         check_number(self, "temperature", above=0.0)
         check_count(self, "block_size")
+        if self.factors is not None and not all(is_number(b) and b > 0 for b in self.factors):
+            raise InputError(f"TemperedShares: factors must be numbers above 0, but are {self.factors!r}.")
 
     def soften(self, F: Array) -> Array:
         """A distribution for each row."""
         S = shares(F)
+        if self.factors is not None:
+            S *= np.asarray(self.factors, dtype=S.dtype)
         S /= S.max(axis=1, keepdims=True)  # small entries may underflow, the largest must not
         S **= 1.0 / self.temperature
         S /= S.sum(axis=1, keepdims=True)
@@ -82,7 +92,13 @@ def fit_temperature(
     return minimising_temperature(loss, defaults.softmax_bounds)
 
 
-def match_confidence(F: Array, accuracy: float, n_labels: float, defaults: Defaults = DEFAULTS) -> float:
+def match_confidence(
+    F: Array,
+    accuracy: float,
+    n_labels: float,
+    factors: tuple[float, ...] | None = None,
+    defaults: Defaults = DEFAULTS,
+) -> float:
     """The temperature of TemperedShares at which the mean confidence is the accuracy on held-out labels.
 
     A loop that learns from its own labels grows overconfident, more so than the shorter fits that held-out labels
@@ -92,11 +108,32 @@ def match_confidence(F: Array, accuracy: float, n_labels: float, defaults: Defau
     variance = accuracy * (1.0 - accuracy) + defaults.power_variance
 
     def loss(log_T: float) -> float:
-        confidence = float(np.mean(TemperedShares(float(np.exp(log_T))).soften(F).max(axis=1)))
+        confidence = float(np.mean(TemperedShares(float(np.exp(log_T)), factors).soften(F).max(axis=1)))
         prior = defaults.power_prior * float(log_T - np.log(defaults.power_temperature)) ** 2
         return n_labels * (confidence - accuracy) ** 2 / variance + prior
 
     return minimising_temperature(loss, defaults.power_bounds)
+
+
+def column_factors(F: Array, target: Array, temperature: float, defaults: Defaults = DEFAULTS) -> Array:
+    """Factors of TemperedShares under which the mean of the probabilities is the target.
+
+    >>> F = np.array([[0.6, 0.4], [0.5, 0.5], [0.8, 0.2]])
+    >>> b = column_factors(F, np.array([0.4, 0.6]), 1.0)
+    >>> TemperedShares(1.0, tuple(b)).soften(F).mean(axis=0).round(3).tolist()
+    [0.4, 0.6]
+    """
+    rows = F if len(F) <= defaults.prior_sample else F[:: -(-len(F) // defaults.prior_sample)]
+    P = TemperedShares(temperature).soften(rows).astype(np.float64)
+    log_b = np.zeros(len(target))
+    for _ in range(MAX_FACTOR_STEPS):
+        scaled = P * np.exp(log_b)
+        mean = np.mean(scaled / scaled.sum(axis=1, keepdims=True), axis=0)
+        gap = np.log(target / np.maximum(mean, 1e-12))
+        log_b = np.clip(log_b + FACTOR_STEP * gap, *FACTOR_BOUNDS)
+        if np.abs(target - mean).max() < FACTOR_TOLERANCE:
+            break
+    return np.asarray(np.exp((log_b - log_b.mean()) * temperature))
 
 
 def minimising_temperature(loss: Callable[[float], float], bounds: tuple[float, float]) -> float:

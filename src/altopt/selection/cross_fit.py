@@ -29,6 +29,10 @@ class Fold:
     P: Array  # without rows, where P is too large to be kept
     with_all_labels: Array | None = None  # there: `scores_with_all_labels` of it
 
+    @property
+    def n_held_out(self) -> int:
+        return int(self.held_out.sum())
+
 
 def stratified_folds(codes: Array, seed: int, n_folds: int) -> Array:
     """A fold for each labelled node, -1 for the others; each class is dealt out evenly.
@@ -61,6 +65,8 @@ class CrossFitter:
         The fold of each node, -1 where unlabelled.
     solvers, rule, schedule : Solvers, PseudoLabels, Schedule
         As in the fit; fits without a fold make fewer rounds, with fewer pseudo labels, by the rounds' solver.
+    rest : array of int
+        Unlabelled nodes, or a sample of them, whose predictions are compared with those of held-out labels.
     journal : Journal
         Finished steps; `name` in the methods below is what tells a candidate's steps from another's.
     """
@@ -71,6 +77,7 @@ class CrossFitter:
     solvers: Solvers
     rule: PseudoLabels
     schedule: Schedule
+    rest: Array = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     journal: Journal = field(default_factory=Journal)
 
     def folds(self, candidate: Candidate, name: str = "", keep_P: bool = True) -> Iterator[Fold]:
@@ -112,9 +119,10 @@ class CrossFitter:
         return np.asarray(self.solvers.rounds.solve(objective, fold.P).F[self.nodes[fold.held_out]])
 
     def scores_with_all_labels(self, candidate: Candidate, fold: Fold) -> Array:
-        """F of the fold's nodes from all labels, with P from an encoder that never saw theirs."""
+        """F of the fold's nodes, then of `rest`, from all labels, with P from an encoder that never saw the fold's."""
         objective = self.data.problem(candidate).objective(fold.P, np.ones(len(fold.P)))
-        return np.asarray(self.solvers.last.solve(objective, fold.P).F[self.nodes[fold.held_out]])
+        rows = np.concatenate([self.nodes[fold.held_out], self.rest])
+        return np.asarray(self.solvers.last.solve(objective, fold.P).F[rows])
 
     def inverse_diagonal(self, candidate: Candidate, exact: Array, name: str = "") -> Array:
         """g_ii of G = H^-1 for the candidate's H at the evaluated nodes; where not `exact`, its first terms."""

@@ -9,29 +9,27 @@ from typing import Any
 import numpy as np
 
 from altopt.arrays import Array, shares
-from altopt.selection.calibration import TemperedShares, calibration_error, match_confidence
 from altopt.selection.candidates import Candidate, reweighted
-from altopt.selection.compare import Choice, choose
+from altopt.selection.compare import Choice, brier, choose
 from altopt.selection.cross_fit import CrossFitter, Fold, assemble_folds, stratified_folds
+from altopt.selection.estimate import clear_winner
 from altopt.selection.fit_data import FitData
+from altopt.selection.held_out import HeldOut, Repeated, Verdict, judge
 from altopt.selection.leave_one_out import (
     LeaveOneOut,
     Margins,
-    accuracy_with_interval,
-    effective_sample_size,
     exact_sample,
     margins,
     without_own_label,
 )
 from altopt.training.alternate import Schedule, Solvers
-from altopt.training.class_priors import class_weights, predicted_shares
 from altopt.training.journal import Journal
 from altopt.training.pseudo_labels import PseudoLabels
 
 
 @dataclass(frozen=True)
 class GraphHelp:
-    """Accuracy on held-out labels with the graph and from the features alone; classes weigh as predicted.
+    """Accuracy on held-out labels with the graph and from the features alone; labels weigh as they were drawn.
 
     Parameters
     ----------
@@ -65,7 +63,7 @@ class CrossFit:
     """What the fits without a fold say of the evaluated nodes."""
 
     scores: Array  # F of each node from the fit without its fold
-    folds: list[Fold] | None  # None where P is too large to be kept
+    folds: list[Fold]  # without P, where that is too large to be kept
     leave_one_out: Array | None  # F without the own label, computed at once where the folds are not kept
 
 
@@ -135,10 +133,11 @@ class Evaluator:
     ) -> None:
         defaults = data.defaults
         self.data, self.journal = data, journal or Journal()
-        counts = np.bincount(data.codes[data.labelled], minlength=data.n_classes)
+        self.counts = np.bincount(data.codes[data.labelled], minlength=data.n_classes)
         # a class with a single label cannot be held out
-        self.nodes = np.flatnonzero(data.labelled & (counts[data.codes] > 1))
+        self.nodes = np.flatnonzero(data.labelled & (self.counts[data.codes] > 1))
         self.codes = data.codes[self.nodes]
+        self.rest = sampled(np.flatnonzero(~data.labelled), defaults.confidence_sample, data.seed)
         self.exact = exact_sample(len(self.nodes), len(data.codes), data.seed, defaults)
         self.keeps_folds = len(data.codes) * data.n_classes <= defaults.keep_folds
         n_folds = defaults.n_folds_large if data.large else defaults.n_folds
@@ -149,11 +148,14 @@ class Evaluator:
             solvers=solvers,
             rule=rule,
             schedule=replace(schedule, n_rounds=0) if data.large else schedule,
+            rest=self.rest,
             journal=self.journal,
         )
+        self.fold_of_nodes = np.unique(self.fitter.fold[self.nodes], return_inverse=True)[1]
         self._names: dict[Candidate, str] = {}
         self._cross_fits: dict[Candidate, CrossFit] = {}
         self._leave_one_out: dict[Candidate, Array] = {}
+        self._all_labels: dict[Candidate, list[Array]] = {}
         self._inverse_diagonals: dict[Any, Array] = {}
 
     def name(self, candidate: Candidate) -> str:
@@ -170,11 +172,25 @@ class Evaluator:
         if fitted.leave_one_out is not None:
             return fitted.leave_one_out
         if candidate not in self._leave_one_out:
-            assert fitted.folds is not None
-            rows = self._of_each(fitted.folds, "all labels", self.fitter.scores_with_all_labels, candidate)
-            whole = assemble_folds(fitted.folds, rows)
+            rows = self._with_all_labels(candidate)
+            whole = assemble_folds(fitted.folds, own_rows(fitted.folds, rows))
             self._leave_one_out[candidate] = self._without_own_label(candidate, whole)
         return self._leave_one_out[candidate]
+
+    def rest_scores(self, candidate: Candidate) -> list[Array]:
+        """F of the sample of unlabelled nodes, from the fits that the leave-one-out scores come from."""
+        folds = self.cross_fit(candidate).folds
+        return [part[fold.n_held_out :] for fold, part in zip(folds, self._with_all_labels(candidate))]
+
+    def _with_all_labels(self, candidate: Candidate) -> list[Array]:
+        """For each fold F of its nodes and of the sample from all labels, with P that never saw the fold's."""
+        folds = self.cross_fit(candidate).folds
+        if candidate not in self._all_labels:
+            known = [fold.with_all_labels for fold in folds if fold.with_all_labels is not None]
+            self._all_labels[candidate] = known or self._of_each(
+                folds, "all labels", self.fitter.scores_with_all_labels, candidate
+            )
+        return self._all_labels[candidate]
 
     def cross_fit(self, candidate: Candidate) -> CrossFit:
         """The candidate's fits without a fold, made once."""
@@ -189,13 +205,13 @@ class Evaluator:
         folds = list(self.fitter.folds(candidate, self.name(candidate), keep_P=False))
         scores = assemble_folds(folds, [fold.F for fold in folds])
         with_all_labels = [fold.with_all_labels for fold in folds if fold.with_all_labels is not None]
-        own = self._without_own_label(candidate, assemble_folds(folds, with_all_labels))
-        return CrossFit(scores, None, own)
+        own = self._without_own_label(candidate, assemble_folds(folds, own_rows(folds, with_all_labels)))
+        return CrossFit(scores, folds, own)
 
     def _folds(self, candidate: Candidate) -> list[Fold]:
         """The folds' fits; with other weights of a candidate whose fits are known, from its P."""
         known = None if candidate.reweights is None else self._cross_fits.get(candidate.reweights)
-        if known is None or known.folds is None:
+        if known is None or not self.keeps_folds:
             return list(self.fitter.folds(candidate, self.name(candidate)))
         scores = self._of_each(known.folds, "weights", self.fitter.scores_with_weights, candidate)
         return [replace(fold, F=F) for fold, F in zip(known.folds, scores)]
@@ -249,52 +265,88 @@ class Evaluator:
 
     def leave_one_out(
         self, choice: Choice, F: Array, ids: Array, classes: Array
-    ) -> tuple[LeaveOneOut, TemperedShares | None]:
+    ) -> tuple[LeaveOneOut, Verdict | None]:
         """Accuracy and margins of the labelled nodes, and how to read the fitted F, if labels could be held out."""
         if not len(self.nodes):
             return empty_leave_one_out(ids, classes), None
-        scores, codes, exact = self.leave_one_out_scores(choice.plan), self.codes, self.exact
-        predicted = scores.argmax(axis=1)
-        weights = class_weights(codes[exact], predicted_shares(F))
-        accuracy, low, high = accuracy_with_interval((predicted == codes)[exact], weights)
-        tempered = TemperedShares(self._temperature(F, scores, accuracy, effective_sample_size(weights)))
-        error = calibration_error(tempered.soften(scores[exact]), codes[exact], weights)
-        all_labelled = Margins(
-            ids[self.nodes], classes[codes], classes[predicted], margins(shares(scores), codes)
-        )
-        result = LeaveOneOut(
-            evaluated=all_labelled.subset(exact),
+        scores, exact = self.leave_one_out_scores(choice.plan), self.exact
+        held = HeldOut(
+            codes=self.codes[exact],
+            fold=self.fold_of_nodes[exact],
             scores=scores[exact],
-            accuracy=accuracy,
-            interval=(low, high),
-            calibration_error=error,
-            all_labelled=all_labelled,
+            counts=self.counts,
+            n_rest=int((~self.data.labelled).sum()),
+            rest=F[self.rest],
+            rest_by_folds=self.rest_scores(choice.plan),
+            class_prior=self.data.class_prior,
+            classes=classes,
+            seed=self.data.seed,
+            repeated=self.repeated(choice),
+            all_codes=self.codes,
+            defaults=self.data.defaults,
         )
-        return result, tempered
+        verdict = judge(held)
+        all_labelled = Margins(
+            ids[self.nodes],
+            classes[self.codes],
+            classes[scores.argmax(axis=1)],
+            margins(shares(scores), self.codes),
+        )
+        evaluated = all_labelled.subset(exact)._replace(predictions=classes[verdict.predicted])
+        result = LeaveOneOut(
+            evaluated=evaluated,
+            scores=scores[exact],
+            accuracy=verdict.accuracy.value,
+            interval=verdict.accuracy.interval,
+            calibration_error=verdict.calibration_error,
+            all_labelled=all_labelled,
+            draw=verdict.draw.sentence,
+            auc=verdict.auc.value,
+            auc_interval=verdict.auc.interval,
+            average_precision=verdict.average_precision.value,
+            average_precision_interval=verdict.average_precision.interval,
+            recall=dict(zip(classes.tolist(), verdict.recall)),
+        )
+        return result, verdict
 
-    def _temperature(self, F: Array, held_out: Array, accuracy: float, n_labels: float) -> float:
-        """The temperature at which F of unlabelled nodes is as confident as it is accurate."""
+    def repeated(self, choice: Choice) -> Repeated | None:
+        """The choice as it would be made on other labels, from what the considered candidates say of held-out ones."""
+        candidates = [entry.candidate for entry in choice.considered]
+        if len(candidates) < 2:
+            return None
         defaults = self.data.defaults
-        unlabelled = np.flatnonzero(~self.data.labelled)
-        if len(unlabelled) > defaults.confidence_sample:
-            rng = np.random.default_rng(self.data.seed)
-            unlabelled = rng.choice(unlabelled, defaults.confidence_sample, replace=False)
-        sample = F[unlabelled] if len(unlabelled) else held_out
-        return match_confidence(sample, accuracy, n_labels, defaults)
+        scores = [self.held_out_scores(candidate) for candidate in candidates]
+        losses = np.stack([brier(F, self.codes, defaults) for F in scores])
+        hits = np.stack([F.argmax(axis=1) == self.codes for F in scores])
+        few = len(self.codes) < defaults.many_labels
+        min_z = np.array([max(c.min_z, defaults.min_z_few if few else defaults.min_z) for c in candidates])
+        return Repeated(hits[0], lambda bag: hits[clear_winner(losses, min_z, defaults.min_gain, bag)])
 
-    def graph_help(self, choice: Choice, F: Array, classes: Array) -> GraphHelp | None:
-        """What the graph is worth, where the candidate without it was evaluated."""
-        if choice.compared_alone is None:
+    def graph_help(self, choice: Choice, verdict: Verdict | None, classes: Array) -> GraphHelp | None:
+        """What the graph is worth, where the candidate without it was evaluated; labels weigh as in the accuracy."""
+        if choice.compared_alone is None or verdict is None:
             return None
         correct = [
             self.held_out_scores(candidate).argmax(axis=1) == self.codes
             for candidate in choice.compared_alone
         ]
-        weights = class_weights(self.codes, predicted_shares(F))
+        weights = verdict.draw.node_weights(self.codes, self.counts)
         with_graph, alone = (float(np.sum(weights * hit) / weights.sum()) for hit in correct)
         present = np.unique(self.codes)
         per_class = [tuple(float(hit[self.codes == k].mean()) for hit in correct) for k in present]
         return GraphHelp(with_graph, alone, dict(zip(classes[present].tolist(), per_class)))
+
+
+def own_rows(folds: list[Fold], rows: list[Array]) -> list[Array]:
+    """Each fold's own rows, without those of the sample below them."""
+    return [part[: fold.n_held_out] for fold, part in zip(folds, rows)]
+
+
+def sampled(nodes: Array, limit: int, seed: int) -> Array:
+    """These nodes, or a seeded sample of them."""
+    if len(nodes) <= limit:
+        return nodes
+    return np.sort(np.random.default_rng(seed).choice(nodes, limit, replace=False))
 
 
 def empty_leave_one_out(ids: Array, classes: Array) -> LeaveOneOut:

@@ -11,6 +11,7 @@ from altopt.graph import Graph
 from altopt.inputs import EAGER, Inputs, InputSource, Prepared, encoder_rows
 from altopt.operator import NormalizedAdjacency
 from altopt.selection.candidates import Candidate
+from altopt.selection.draw import ClassPrior
 from altopt.training.alternate import Problem
 
 
@@ -36,6 +37,8 @@ class FitData:
         Of the diffusion of X.
     seed : int
         The same seed gives the same bits.
+    class_prior : ClassPrior
+        What is known of the class shares of all nodes.
     eager : int
         Numbers of encoder inputs up to which they are made once.
     defaults : Defaults
@@ -68,6 +71,7 @@ class FitData:
     restart: float
     n_diffusion: int
     seed: int
+    class_prior: ClassPrior = None
     eager: int = EAGER
     defaults: Defaults = DEFAULTS
     _made: dict[Inputs, tuple[Prepared, Any]] = field(default_factory=dict)

@@ -1,12 +1,11 @@
 """What each labelled node would be called without its own label: exact for F, unbiased for the encoder."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import betaincinv
 
 from altopt.arrays import Array, working_dtype
 from altopt.defaults import DEFAULTS, Defaults
@@ -67,14 +66,22 @@ class LeaveOneOut:
     scores : array (n_evaluated, n_classes)
         F without the own label.
     accuracy : float
-        Of these predictions. Classes weigh as they are predicted on all nodes, since labels are often balanced by
-        design.
+        On the unlabelled nodes, estimated from these predictions: weighted as the labels were drawn, less half of what
+        the choice among candidates flatters.
     interval : (float, float)
-        A 95 % interval of the accuracy (Jeffreys).
+        A 95 % interval of that accuracy.
     calibration_error : float
         Expected calibration error of the probabilities at the fitted temperature.
     all_labelled : Margins
         All labelled nodes; those beyond the sample with g_ii approximated.
+    draw : str
+        How the labels are taken to have been drawn, and what class shares were assumed.
+    auc, auc_interval : float, (float, float)
+        ROC AUC, the mean over classes against the rest; NaN below three labels of a class.
+    average_precision, average_precision_interval : float, (float, float)
+        The same for the average precision.
+    recall : dict {class: (value, low, high)}
+        The share of each class's labels that was predicted, with its limits; NaN where none could be held out.
 
     Attributes
     ----------
@@ -98,6 +105,12 @@ class LeaveOneOut:
     interval: tuple[float, float]
     calibration_error: float
     all_labelled: Margins
+    draw: str = ""
+    auc: float = float("nan")
+    auc_interval: tuple[float, float] = (0.0, 1.0)
+    average_precision: float = float("nan")
+    average_precision_interval: tuple[float, float] = (0.0, 1.0)
+    recall: dict[Any, tuple[float, float, float]] = field(default_factory=dict)
 
     @property
     def nodes(self) -> Array:
@@ -194,24 +207,6 @@ def without_own_label(F: Array, Y: Array, g: Array, label_weight: float) -> Arra
     """F_i^(-i) = (F_i - lambda2 g_ii y_i) / (1 - lambda2 g_ii): row i as a solve without label i would give it."""
     own = (label_weight * g)[:, None]
     return np.asarray((F - own * Y) / (1.0 - own))
-
-
-def effective_sample_size(weights: Array) -> float:
-    """(sum w)^2 / sum w^2: how many equally weighted labels are as informative.
-
-    >>> effective_sample_size(np.array([1.0, 1.0, 0.0]))
-    2.0
-    """
-    return float(np.sum(weights) ** 2 / np.sum(weights**2))
-
-
-def accuracy_with_interval(correct: Array, weights: Array, level: float = 0.95) -> tuple[float, float, float]:
-    """The weighted accuracy and its interval at `level`: Jeffreys' (prior 1/2), at the effective sample size."""
-    p = float(np.sum(weights * correct) / np.sum(weights))
-    n = effective_sample_size(weights)
-    tail = (1.0 - level) / 2
-    a, b = p * n + 0.5, (1 - p) * n + 0.5
-    return p, float(betaincinv(a, b, tail)), float(betaincinv(a, b, 1.0 - tail))
 
 
 def margins(shares: Array, codes: Array) -> Array:

@@ -49,6 +49,7 @@ class Parameters:
     self_loops: bool
     n_neighbors: int
     classes: Any
+    class_prior: Any
     random_state: Any
     defaults: Defaults | None
 

@@ -158,6 +158,11 @@ def class_weights(codes: Array, priors: Array) -> Array:
     return np.asarray(weights * len(codes))
 
 
+def predicted_counts(S: Array) -> Array:
+    """The number of rows whose largest entry is in each column."""
+    return np.bincount(S.argmax(axis=1), minlength=S.shape[1])
+
+
 def predicted_shares(S: Array) -> Array:
     """The share of rows whose largest entry is in each column."""
-    return np.bincount(S.argmax(axis=1), minlength=S.shape[1]) / len(S)
+    return predicted_counts(S) / len(S)

@@ -1,0 +1,162 @@
+"""Accuracy on unlabelled nodes, estimated from held-out labels: its variance, its limits, and what choosing flattered.
+
+With weights w of the held-out labels (`Draw.node_weights`) and hits h in {0, 1}
+
+    p = sum_i w_i h_i,        v = f sum_i w_i^2 + 1/m
+
+p (1 - p) v is the variance of p - (share of hits on m unlabelled nodes, which are a finite sample too); f is above 1
+because held-out predictions of one fit go wrong together, more so where labels were drawn by class.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import betaincinv
+
+from altopt.arrays import Array
+from altopt.defaults import DEFAULTS, Defaults
+from altopt.selection.draw import Draw
+
+LEVEL = 0.95
+WIDE = 0.3  # width of the interval from which no single number is told
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """An estimated accuracy.
+
+    Parameters
+    ----------
+    rate : float
+        p, the weighted share of hits.
+    spread : float
+        v: p (1 - p) v is the variance of the estimate.
+    optimism : float
+        o, by which the choice among candidates flatters p.
+
+    Attributes
+    ----------
+    value : float
+        p - o/2.
+    interval : (float, float)
+        The lower limit for p - o, the upper one for p.
+
+    Examples
+    --------
+    >>> estimate = Accuracy(0.8, 1 / 100, 0.02)
+    >>> round(estimate.value, 3), [round(limit, 3) for limit in estimate.interval]
+    (0.79, [0.692, 0.869])
+    """
+
+    rate: float
+    spread: float
+    optimism: float = 0.0
+
+    @property
+    def value(self) -> float:
+        return self.rate - self.optimism / 2
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        return limits(self.rate - self.optimism, self.spread)[0], limits(self.rate, self.spread)[1]
+
+    @property
+    def standard_error(self) -> float:
+        return float(np.sqrt(self.rate * (1.0 - self.rate) * self.spread))
+
+
+def variance_factor(draw: Draw, defaults: Defaults = DEFAULTS) -> float:
+    """f: the variance of a rate of held-out hits, in binomial ones."""
+    return defaults.variance_at_random if draw.at_random else defaults.variance_by_class
+
+
+def spread(weights: Array, factor: float, n_rest: float) -> float:
+    """v = f sum w^2 + 1/m; without unlabelled nodes it is that of a node to come."""
+    return float(factor * np.sum(weights**2) + (1.0 / n_rest if n_rest else 0.0))
+
+
+def limits(rate: float, spread: float, level: float = LEVEL) -> tuple[float, float]:
+    """Jeffreys' limits of a rate known as well as from 1/v trials, at least one."""
+    n, p = 1.0 / min(spread, 1.0), float(np.clip(rate, 0.0, 1.0))
+    a, b = p * n + 0.5, (1.0 - p) * n + 0.5
+    tail = (1.0 - level) / 2
+    return float(betaincinv(a, b, tail)), float(betaincinv(a, b, 1.0 - tail))
+
+
+def choice_optimism(
+    choose: Callable[[Array], Array], usual: Array, weights: Array, seed: int, defaults: Defaults = DEFAULTS
+) -> float:
+    """By how much a choice flatters the rate of hits of what it takes, found by repeating it on resampled labels.
+
+    In each bag, drawn with replacement, the choice is made again: `choose` takes how often each label is in the bag,
+    and gives the hits of what it would take then, for all labels. Its rate in the bag minus that on labels outside,
+    less the same of the `usual` hits, which nothing was chosen by. No fit is made.
+    """
+    n, total = len(usual), 0.0
+    if n < 2:
+        return 0.0
+    rng = np.random.default_rng([seed, n])
+    for _ in range(defaults.resamples):
+        bag = np.bincount(rng.integers(n, size=n), minlength=n)
+        inside, outside = weights * bag, weights * (bag == 0)
+        if not outside.any():
+            continue
+        gain = np.asarray(choose(bag), dtype=float) - usual
+        total += float(inside @ gain / inside.sum() - outside @ gain / outside.sum())
+    return max(0.0, total / defaults.resamples)
+
+
+def clear_winner(losses: Array, min_z: Array, min_gain: float, bag: Array) -> int:
+    """Which candidate wins clearly over the first, by losses (n_candidates, n_labels) of the labels in the bag.
+
+    >>> losses = np.array([[1.0, 1.0, 0.5, 0.5], [0.1, 0.2, 0.1, 0.2]])
+    >>> clear_winner(losses, np.array([1.0, 1.0]), 0.0, np.ones(4))
+    1
+    """
+    excess = losses - losses[0]
+    mean = excess @ bag / bag.sum()
+    error = np.sqrt(np.maximum((excess**2) @ bag / bag.sum() - mean**2, 0.0) / bag.sum())
+    clear = mean < -np.maximum(min_z * error, min_gain)
+    return int(np.argmin(np.where(clear, mean, 0.0))) if clear.any() else 0
+
+
+def recalls(
+    hits: Array, codes: Array, shares: Array, factor: float, n_rest: float
+) -> list[tuple[float, float, float]]:
+    """For each class the share of its held-out labels that were predicted, with limits; NaN where none was held out.
+
+    >>> [round(x, 2) for x in recalls(np.array([1, 1, 0, 0]), np.zeros(4, int), np.ones(1), 1.0, 0)[0]]
+    [0.5, 0.12, 0.88]
+    """
+    found = []
+    for k, share in enumerate(shares.tolist()):
+        own = hits[codes == k]
+        if not len(own):
+            found.append((float("nan"), 0.0, 1.0))
+            continue
+        v = spread(np.full(len(own), 1.0 / len(own)), factor, max(share * n_rest, 1.0) if n_rest else 0.0)
+        found.append((float(own.mean()), *limits(float(own.mean()), v)))
+    return found
+
+
+def too_wide(accuracy: Accuracy, n_labels: int) -> str:
+    """A sentence where the interval is so wide that no single number should be told; else none."""
+    low, high = accuracy.interval
+    if high - low <= WIDE:
+        return ""
+    return (
+        f"{n_labels:,} labels cannot tell how accurate this is: between {100 * low:.0f} and {100 * high:.0f} of 100 "
+        "nodes right."
+    )
+
+
+def nothing_learnt(accuracy: Accuracy, draw: Draw, n_labels: int) -> str:
+    """A sentence where p - o is not above the share of the largest class by a standard error; else none."""
+    largest = draw.shares.max()
+    if accuracy.rate - accuracy.optimism > largest + accuracy.standard_error:
+        return ""
+    return (
+        f"Nothing was learnt that {n_labels:,} held-out labels show: {100 * accuracy.value:.0f} of 100 right, where "
+        f"calling every node by the largest class gets {100 * largest:.0f}."
+    )

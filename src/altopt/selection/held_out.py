@@ -1,0 +1,168 @@
+"""What held-out labels say of a fit: how they were drawn, its accuracy, its probabilities, and how it ranks."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from altopt.arrays import Array
+from altopt.defaults import DEFAULTS, Defaults
+from altopt.selection.calibration import TemperedShares, calibration_error, column_factors, match_confidence
+from altopt.selection.draw import ClassPrior, Draw, how_drawn, shares_of_rest
+from altopt.selection.estimate import Accuracy, choice_optimism, recalls, spread, variance_factor
+from altopt.selection.ranking import Ranking, Sample, average_precision, roc_auc
+from altopt.training.class_priors import predicted_counts
+
+N_TURNS = (
+    3  # of accuracy, temperature and column factors, which depend on each other where class shares are given
+)
+
+
+@dataclass(frozen=True)
+class Repeated:
+    """A choice that can be made again on resampled labels, for its optimism.
+
+    Parameters
+    ----------
+    hits : array (n_labels,) of bool
+        Of the candidate that stays where no other wins.
+    choose : callable
+        Takes how often each label is in a bag; gives the hits of what would be chosen then.
+    """
+
+    hits: Array
+    choose: Any
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """Held-out labels and what fits without them say.
+
+    Parameters
+    ----------
+    codes, fold : array (n_evaluated,) of int
+        Class and fold of each evaluated label.
+    scores : array (n_evaluated, n_classes)
+        F of these nodes without their own label.
+    counts : array (n_classes,) of int
+        Labels of each class, those that cannot be held out included.
+    n_rest : int
+        Unlabelled nodes.
+    rest : array (n_sample, n_classes)
+        F of unlabelled nodes, or of a sample.
+    rest_by_folds : list of array (n_sample, n_classes)
+        F of the same nodes from the fits that `scores` come from, one a fold.
+    class_prior : ClassPrior
+        What is known of the class shares.
+    repeated : Repeated, optional
+        The choice among candidates, over all labels that can be held out.
+    all_codes : array
+        The classes of those labels.
+    """
+
+    codes: Array
+    fold: Array
+    scores: Array
+    counts: Array
+    n_rest: int
+    rest: Array
+    rest_by_folds: list[Array]
+    class_prior: ClassPrior
+    classes: Array
+    seed: int
+    repeated: Repeated | None = None
+    all_codes: Array | None = None
+    defaults: Defaults = DEFAULTS
+
+    @property
+    def known_shares(self) -> Array | None:
+        """Class shares of the unlabelled nodes, where those of all nodes are known."""
+        if not isinstance(self.class_prior, np.ndarray):
+            return None
+        return shares_of_rest(self.class_prior, self.counts, self.n_rest)
+
+    def read_with(self, readout: TemperedShares) -> tuple[TemperedShares, Array]:
+        """The readout with column factors that the final F needs, and the held-out rows with those of their fold."""
+        shares = self.known_shares
+        if shares is None or not len(self.rest):
+            return readout, self.scores
+        T = readout.temperature
+        by_fold = [column_factors(F, shares, T, self.defaults) for F in self.rest_by_folds]
+        factors = column_factors(self.rest, shares, T, self.defaults)
+        return TemperedShares(T, tuple(factors.tolist())), self.scores * np.stack(by_fold)[self.fold]
+
+    def draw(self, predicted: Array) -> Draw:
+        """How the labels were drawn."""
+        rest = predicted_counts(self.rest)
+        by_folds = [predicted_counts(F) for F in self.rest_by_folds]
+        mean = np.mean(by_folds, axis=0) if by_folds else rest
+        return how_drawn(
+            self.class_prior,
+            self.counts,
+            self.codes,
+            predicted,
+            rest,
+            mean,
+            self.n_rest,
+            self.classes,
+            self.defaults,
+        )
+
+    def accuracy(self, draw: Draw, predicted: Array) -> Accuracy:
+        """Accuracy on the unlabelled nodes."""
+        weights = draw.node_weights(self.codes, self.counts)
+        v = spread(weights, variance_factor(draw, self.defaults), self.n_rest)
+        rate = float(np.sum(weights * (predicted == self.codes)))
+        return Accuracy(rate, v, self.optimism(draw))
+
+    def optimism(self, draw: Draw) -> float:
+        """By how much the choice among candidates flatters that accuracy."""
+        if self.repeated is None or self.all_codes is None:
+            return 0.0
+        weights = draw.node_weights(self.all_codes, self.counts)
+        return choice_optimism(self.repeated.choose, self.repeated.hits, weights, self.seed, self.defaults)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What held-out labels say of a fit."""
+
+    draw: Draw
+    accuracy: Accuracy
+    readout: TemperedShares
+    scores: Array  # held-out rows of F, with the column factors they are read with
+    predicted: Array
+    calibration_error: float
+    auc: Ranking
+    average_precision: Ranking
+    recall: list[tuple[float, float, float]]
+
+
+def judge(held: HeldOut) -> Verdict:
+    """Accuracy, calibration and ranking; with given class shares the column factors too, by turns."""
+    defaults = held.defaults
+    readout = TemperedShares(defaults.power_temperature)
+    for _ in range(1 if held.known_shares is None else N_TURNS):
+        readout, scores = held.read_with(readout)
+        predicted = scores.argmax(axis=1)
+        draw = held.draw(predicted)
+        accuracy = held.accuracy(draw, predicted)
+        weights = draw.node_weights(held.codes, held.counts)
+        sample = held.rest if len(held.rest) else held.scores
+        T = match_confidence(sample, accuracy.value, 1.0 / np.sum(weights**2), readout.factors, defaults)
+        readout = TemperedShares(T, readout.factors)
+    readout, scores = held.read_with(readout)
+    P = TemperedShares(readout.temperature).soften(scores)
+    factor = variance_factor(draw, defaults)
+    ranked = Sample(P, held.codes, weights, draw.shares, held.n_rest, defaults.variance_by_class)
+    return Verdict(
+        draw=draw,
+        accuracy=accuracy,
+        readout=readout,
+        scores=scores,
+        predicted=scores.argmax(axis=1),
+        calibration_error=calibration_error(P, held.codes, weights),
+        auc=roc_auc(ranked),
+        average_precision=average_precision(ranked, held.seed, defaults.resamples),
+        recall=recalls(predicted == held.codes, held.codes, draw.shares, factor, held.n_rest),
+    )
