@@ -7,7 +7,7 @@ INSTALL := $(BIN)/python $(PIP)
 SOURCES := pyproject.toml lab/pyproject.toml constraints.txt CMakeLists.txt $(wildcard src/altopt/operator/kernels/native/*)
 EMPTY := build/wheel
 
-.PHONY: setup demo check test wheel reproduce results suggest performance trust docs sanitize clean
+.PHONY: setup demo check test wheel reproduce results breadth suggest performance trust docs sanitize clean
 
 setup: .make/dev
 
@@ -41,6 +41,11 @@ reproduce: .make/dev
 
 results: .make/dev
 	$(BIN)/python -m altopt_lab.experiments.page results/runs.jsonl docs/results.md
+
+# AltOpt() beside simple peers on data of many kinds: runs that are not on record yet (hours), and the page about them
+breadth: .make/dev
+	OMP_NUM_THREADS=1 $(BIN)/altopt reproduce breadth --out results/breadth.jsonl
+	$(BIN)/python -m altopt_lab.breadth.page results/breadth.jsonl docs/breadth.md
 
 # active learning by altopt suggest beside other strategies; needs benchmark graphs
 suggest: .make/dev

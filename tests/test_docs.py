@@ -76,7 +76,7 @@ def commands():
 
 def calls(page):
     """Lines and inline code that begin with `altopt`."""
-    if page in ("results.md", "performance.md", "suggest.md", "reliability.md"):  # generated
+    if page in ("results.md", "performance.md", "suggest.md", "breadth.md", "reliability.md"):  # generated
         return []
     lines = [line for block in blocks(page, "", "bash", "sh", "console") for line in block.splitlines()]
     lines += re.findall(
@@ -179,6 +179,13 @@ def test_the_performance_page_is_what_the_records_say():
 
     records = read_records(ROOT / "results" / "bench.jsonl")
     assert PAGES["performance.md"].read_text() == page(records)
+
+
+def test_the_page_on_breadth_is_what_the_records_say():
+    from altopt_lab.breadth.page import page
+    from altopt_lab.records import read_records
+
+    assert PAGES["breadth.md"].read_text() == page(read_records(ROOT / "results" / "breadth.jsonl"))
 
 
 def test_the_page_on_suggestions_is_what_the_records_say():

@@ -1,4 +1,4 @@
-"""altopt reproduce: the paper's tables and figures from runs made now, beside the paper's own numbers."""
+"""altopt reproduce: the paper's tables and figures, and AltOpt() beside simple peers, from runs made now."""
 
 from pathlib import Path
 from typing import Annotated
@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 DEFAULT_OUT = Path("reproduced") / "runs.jsonl"
+BREADTH = "breadth"
 
 
 def reproduce(
@@ -15,13 +16,18 @@ def reproduce(
             metavar="WHAT",
             help="transductive, peers, own-labels, ablation, top-k, layers, best-epochs, epoch-time, efficiency, "
             "complexity, layer-memory, heterophily, choice, inductive, normalised, sensitivity, statistics or all; "
-            "tuning chooses the settings that are not chosen yet.",
+            "tuning chooses the settings that are not chosen yet; breadth is AltOpt() beside simple peers on data of "
+            "many kinds.",
         ),
     ],
     dataset: Annotated[str | None, typer.Option(help="Only this data set.")] = None,
     method: Annotated[str | None, typer.Option(help="Only this row, e.g. APPNP or 'AltOpt()'.")] = None,
     rate: Annotated[
-        str | None, typer.Option(help="Only this rate: 5, 10, 20, 60, 30%, 60%, given or inductive.")
+        str | None,
+        typer.Option(
+            help="Only this rate: 5, 10, 20, 60, 30%, 60%, given or inductive; of breadth given, 50/25/25, "
+            "'random 50' or 'class 20', say."
+        ),
     ] = None,
     splits: Annotated[int | None, typer.Option(min=1, help="Splits; by default as many as it takes.")] = None,
     runs: Annotated[int | None, typer.Option(min=1, help="Runs of each split.")] = None,
@@ -33,19 +39,34 @@ def reproduce(
         Path | None, typer.Option(help="Folder of raw files; else ALTOPT_DATA or ./data.")
     ] = None,
     out: Annotated[
-        Path, typer.Option(help="File of records, one JSON line a run; what is there is not run again.")
-    ] = DEFAULT_OUT,
+        Path | None,
+        typer.Option(
+            help="File of records, one JSON line a run; what is there is not run again. By default "
+            "reproduced/runs.jsonl, for breadth reproduced/breadth.jsonl."
+        ),
+    ] = None,
     retry: Annotated[bool, typer.Option("--retry", help="Try again what failed before.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
 ) -> None:
-    """Make the runs of a table or figure of the paper that are not on record yet, and print it.
+    """Make the runs of a table or figure of the paper, or of breadth, that are not on record yet, and print it.
 
     Stopped at any time, the same command goes on. Several may work on one file of records at once.
     """
     from altopt.cli.progress import Works
     from altopt_lab.experiments.reproduce import find, read_budget, request, results, tuning
 
-    seconds, only = read_budget(budget), request(dataset, rate, splits, runs, method)
+    seconds = read_budget(budget)
+    if what == BREADTH:
+        from altopt_lab.breadth import matrix
+
+        place = out or DEFAULT_OUT.with_name("breadth.jsonl")
+        part = matrix.request(dataset, rate, method, splits)
+        with Works(quiet) as works:
+            text = matrix.results(part, place, data, seconds, retry, works)
+        typer.echo(text)
+        return
+    out = out or DEFAULT_OUT
+    only = request(dataset, rate, splits, runs, method)
     with Works(quiet) as works:
         if what == "tuning":
             typer.echo(tuning(only, out, data, seconds, works.say))

@@ -1,5 +1,6 @@
 """Data sets for runs, and what is worked out once for all runs on one of them."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -32,13 +33,17 @@ class DatasetContexts:
     ----------
     folder : Path or None
         Folder of the raw files; None: ALTOPT_DATA or ./data.
+    read : callable
+        From a name and that folder to the data set.
     """
 
-    def __init__(self, folder: Path | None = None) -> None:
-        self._folder = folder
+    def __init__(
+        self, folder: Path | None = None, read: Callable[[str, Path | None], Dataset] = load
+    ) -> None:
+        self._folder, self._read = folder, read
         self._contexts: dict[str, DatasetContext] = {}
 
     def __call__(self, name: str) -> DatasetContext:
         if name not in self._contexts:
-            self._contexts[name] = DatasetContext(load(name, self._folder))
+            self._contexts[name] = DatasetContext(self._read(name, self._folder))
         return self._contexts[name]
