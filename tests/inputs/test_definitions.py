@@ -32,7 +32,7 @@ def test_few_columns_or_many_the_directions_are_the_same(name, monkeypatch):
 
 def test_directions_that_are_not_there_are_zero():
     X = np.outer(np.arange(1.0, N + 1), np.ones(30))  # one direction in all
-    Z = prepared(ReducedInputs(n_components=5, standardise=False, root=False), X=X).Z
+    Z = prepared(ReducedInputs(n_components=5, by_kind=False), X=X).Z
     assert (np.abs(Z[:, 0]) > 0).sum() > N / 2
     assert_allclose(Z[:, 1:], 0.0, atol=1e-4 * np.abs(Z).max())
 

@@ -20,8 +20,7 @@ def test_coordinates_too_large_for_float16_are_shrunk_with_their_projection():
     X = 1e9 * np.random.default_rng(0).normal(size=(5, 2))
     source = InputSource(graph, NormalizedAdjacency(graph.adjacency), X, restart=1.0, n_steps=0, seed=0)
     wide, narrow = (
-        ReducedInputs(standardise=False, root=False, storage=storage).prepare(source)
-        for storage in ("float32", "float16")
+        ReducedInputs(by_kind=False, storage=storage).prepare(source) for storage in ("float32", "float16")
     )
     assert np.allclose(narrow.rows(narrow.Z.astype(np.float32)), wide.rows(wide.Z), atol=2e-3)
     assert np.allclose(narrow.coordinates(X), narrow.Z, rtol=1e-3)

@@ -1,4 +1,4 @@
-"""X as something to multiply by: what is standardised, what is signed_sqrt, and products that agree with numpy."""
+"""X as something to multiply by: products that agree with numpy, dense and sparse alike."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from altopt.graph import Graph
 from altopt.inputs import HopInputs, InputSource, ReducedInputs, encoder_rows
 from altopt.operator import NormalizedAdjacency
-from altopt.operator.feature_matrix import FeatureMatrix, signed_sqrt
+from altopt.operator.columns import signed_sqrt
+from altopt.operator.feature_matrix import FeatureMatrix
+from altopt.operator.kinds import columns_of
 
 
 def counts(seed=0, n=50, d=30):
@@ -24,54 +26,37 @@ def measurements():
     return np.random.default_rng(1).normal(3.0, 2.0, (50, 30))
 
 
-def signed():
-    return counts() * np.where(np.arange(30) == 4, -1, 1)
+def mixed():
+    return np.hstack([counts()[:, :20], measurements()[:, :6], 1e9 * measurements()[:, 6:10]])
 
 
-def dense_measured():
-    return np.abs(measurements())
-
-
-DECIDED = {  # which treatment each gets where the user says nothing
-    counts: "rooted",
-    indicators: "as they are",
-    signed: "as they are",
-    measurements: "standardised",
-    dense_measured: "standardised",
-}
-
-
-def treated(X, how):
-    if how == "rooted":
-        return np.sqrt(X)
-    return (X - X.mean(axis=0)) / X.std(axis=0) if how == "standardised" else X
-
-
-@pytest.mark.parametrize("make", DECIDED, ids=lambda make: make.__name__)
-def test_products_are_those_of_the_treated_features(make):
+@pytest.mark.parametrize("make", [counts, indicators, measurements, mixed])
+def test_products_are_those_of_the_transformed_features(make):
     X = make()
-    expected = treated(X, DECIDED[make])
+    columns = columns_of(X)
+    expected = columns.transform(X)
     W, Q = np.random.default_rng(2).normal(size=(30, 5)), np.random.default_rng(3).normal(size=(50, 5))
-    for form in [X] if DECIDED[make] == "standardised" else [X, sp.csr_array(X)]:
-        made = FeatureMatrix(form)
+    for form in (X, sp.csr_array(X)):
+        made = FeatureMatrix(form, columns)
         assert_allclose(made.times(W), expected @ W, rtol=1e-4, atol=1e-4)
         assert_allclose(made.transpose_times(Q), expected.T @ Q, rtol=1e-4, atol=1e-4)
         assert_allclose(made.toarray(), expected, rtol=1e-4, atol=1e-4)
 
 
+def test_without_columns_it_is_X_itself():
+    for X in (counts(), measurements()):
+        assert_allclose(FeatureMatrix(X).times(np.eye(30)), X, rtol=1e-6)
+        assert_allclose(FeatureMatrix(sp.csr_array(X)).toarray(), X, rtol=1e-6)
+
+
 def test_the_users_matrix_stays_as_it_is():
-    X = sp.csr_array(counts())
-    before = X.copy()
-    FeatureMatrix(X).times(np.ones((30, 2)))
-    assert_array_equal(X.toarray(), before.toarray())
+    for X in (sp.csr_array(counts()), sp.csr_array(mixed())):
+        before = X.copy()
+        FeatureMatrix(X, columns_of(X)).times(np.ones((30, 2)))
+        assert_array_equal(X.toarray(), before.toarray())
 
 
-def test_roots_can_be_asked_for_and_refused():
-    W = np.eye(30)
-    assert_allclose(FeatureMatrix(counts(), root=False).times(W), counts(), atol=1e-5)
-    assert_allclose(
-        FeatureMatrix(signed(), root=True).times(W), np.sign(signed()) * np.sqrt(np.abs(signed())), atol=1e-5
-    )
+def test_roots_keep_the_sign():
     assert_array_equal(signed_sqrt(np.array([-4.0, 0.0, 9.0])), [-2.0, 0.0, 3.0])
 
 
@@ -88,6 +73,6 @@ def test_inputs_of_counts_are_those_of_their_roots(kind, n_components):
         return rows @ rows.T
 
     X = sp.csr_array(counts())
-    assert_allclose(products(X), products(X.sqrt(), root=False), atol=1e-3)
-    assert np.abs(products(X) - products(X, root=False)).max() > 0.1
+    assert_allclose(products(X), products(X.sqrt(), by_kind=False), atol=1e-3)
+    assert np.abs(products(X) - products(X, by_kind=False)).max() > 0.1
     assert_allclose(products(X.toarray()), products(X), atol=1e-3)

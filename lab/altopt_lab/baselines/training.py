@@ -12,7 +12,7 @@ from torch.nn.functional import cross_entropy
 from altopt.arrays import Array
 from altopt.encoders.torch.learner import adam
 from altopt.graph.validation import UNKNOWN
-from altopt.operator.feature_matrix import signed_sqrt
+from altopt.operator.columns import signed_sqrt
 from altopt.operator.kernels.dropout import Masks
 from altopt.threads import threads_for
 from altopt_lab.baselines.baseline import Baseline, EpochCallback, GraphData, SearchSpace, ValidationSet

@@ -13,7 +13,7 @@ from altopt.arrays import Array
 from altopt.datasets import Dataset, available, load
 from altopt.datasets.splits import hide, per_class
 from altopt.inputs import unit_sum
-from altopt.operator.feature_matrix import signed_sqrt
+from altopt.operator.columns import signed_sqrt
 from altopt_lab.baselines.appnp import APPNP
 from altopt_lab.bench import optional
 from altopt_lab.bench.report import Report, ResultTable

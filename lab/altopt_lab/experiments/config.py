@@ -142,10 +142,12 @@ class AltOptConfig:
     def _inputs(self) -> Inputs:
         if self.inputs == "plain":
             return DiffusedInputs(scale_rows=True)
-        diffused = ReducedInputs(self.n_components, self.row_exponent, root=self.root)
+        diffused = ReducedInputs(self.n_components, self.row_exponent, by_kind=self.root)
         if self.inputs == "reduced":
             return diffused
-        hops = HopInputs(n_components=self.n_components // 2, row_exponent=self.row_exponent, root=self.root)
+        hops = HopInputs(
+            n_components=self.n_components // 2, row_exponent=self.row_exponent, by_kind=self.root
+        )
         return BlockInputs((hops, diffused), scaling="size")
 
 

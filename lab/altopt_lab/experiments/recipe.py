@@ -54,7 +54,7 @@ def fixed_recipe(seed: int) -> AltOpt:
         label_weight=1.0,
         restart=0.1,
         temperature=0.2,
-        inputs=ReducedInputs(root=False),
+        inputs=ReducedInputs(by_kind=False),
         encoder=AveragedEncoder(LinearEncoder(C=5.0)),
         cross_fit=False,
         random_state=seed,

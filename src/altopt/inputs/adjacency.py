@@ -100,7 +100,7 @@ class AdjacencyInputs(Inputs):
         rank = min(self.n_components, graph.n_nodes)
         start = start_from(graph, source.X, min(rank + 10, graph.n_nodes), source.seed)
         V = leading_directions(
-            FeatureMatrix(R, False, False), lambda block: block, rank, self.n_power, source.seed, start=start
+            FeatureMatrix(R), lambda block: block, rank, self.n_power, source.seed, start=start
         )
         return PreparedAdjacency(np.asarray(R @ V), V, self.direction)
 

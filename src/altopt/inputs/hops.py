@@ -20,11 +20,11 @@ from altopt.inputs.directions import (
 from altopt.inputs.inputs import ChangedNodes, Inputs, InputSource, NewNodes, PreparedMatrix
 from altopt.inputs.local_diffusion import product
 from altopt.inputs.memory import NUMBER, InputMemory, SourceShape, sketch_bytes, stored_bytes
-from altopt.inputs.reduced import Projection, check_directions
+from altopt.inputs.reduced import Projection, check_directions, features_of
 from altopt.io.array_io import rows_of, with_prefix
 from altopt.operator import NormalizedAdjacency, diffusion
 from altopt.operator.diffusion import Direction, neighbour_mean
-from altopt.operator.feature_matrix import FeatureMatrix, column_means, has_missing, impute
+from altopt.operator.feature_matrix import FeatureMatrix
 from altopt.operator.scaling import Scaling, row_stochastic
 from altopt.settings import check_choice, check_counts
 
@@ -91,10 +91,8 @@ class HopInputs(Inputs):
         Columns k of each hop; all d where X has fewer.
     row_exponent : float, default 0.5
         Rows are divided by (length / mean length)^row_exponent: 0 keeps their lengths, 1 makes them equal.
-    standardise : bool or None, default None
-        Standardise the columns of X first. None: where X holds measurements, not counts.
-    root : bool or None, default None
-        Take the root of each number of X first. None: where X holds counts or word weights.
+    by_kind : bool, default True
+        Read each column of X by its kind: roots of counts, measurements standardised. False: as they are.
     n_power : int, default 2
         Power iterations of the range finder.
 
@@ -106,7 +104,7 @@ class HopInputs(Inputs):
     >>> from altopt.operator import NormalizedAdjacency
     >>> graph = Graph([(0, 1), (1, 2)], n_nodes=3)
     >>> source = InputSource(graph, NormalizedAdjacency(graph.adjacency), np.eye(3), restart=0.2, n_steps=10, seed=0)
-    >>> HopInputs(hops=(0, 1), standardise=False, root=False).prepare(source).Z.round(2)  # [X, A_tilde X]
+    >>> HopInputs(hops=(0, 1), by_kind=False).prepare(source).Z.round(2)  # [X, A_tilde X]
     array([[1.  , 0.  , 0.  , 0.  , 0.71, 0.  ],
            [0.  , 1.  , 0.  , 0.71, 0.  , 0.71],
            [0.  , 0.  , 1.  , 0.  , 0.71, 0.  ]], dtype=float32)
@@ -116,8 +114,7 @@ class HopInputs(Inputs):
     direction: Direction = "both"
     n_components: int = DEFAULTS.hop_components
     row_exponent: float = DEFAULTS.row_exponent
-    standardise: bool | None = None
-    root: bool | None = None
+    by_kind: bool = True
     n_power: int = DEFAULTS.n_power
 
     def __post_init__(self) -> None:
@@ -130,8 +127,7 @@ class HopInputs(Inputs):
         check_directions(self)
 
     def prepare(self, source: InputSource) -> PreparedHops:
-        fill = column_means(source.X) if has_missing(source.X) else None
-        features = FeatureMatrix(impute(source.X, fill), self.standardise, self.root)
+        features = features_of(source, self.by_kind)
         one_hop, back = both_ways(source.graph, source.A_tilde, self.direction)
         rank = min(self.n_components, features.n_rows)
         if features.n_columns <= rank:
@@ -148,7 +144,7 @@ class HopInputs(Inputs):
             V = self._directions(features, one_hop, back, rank, source.seed)
             blocks = all_hops(features.times(V), one_hop, max(self.hops))
         scalings = tuple(Scaling.of(blocks[hop], self.row_exponent) for hop in self.hops)
-        coordinates = Projection.of(features, V, fill)
+        coordinates = Projection(V, features.columns)
         return PreparedHops(np.concatenate(blocks, axis=1), coordinates, scalings, self.hops, self.direction)
 
     def _directions(self, features: FeatureMatrix, one_hop: Any, back: Any, rank: int, seed: int) -> Array:

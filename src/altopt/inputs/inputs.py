@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -12,6 +13,8 @@ from altopt.errors import InputError
 from altopt.graph import Graph
 from altopt.inputs.memory import InputMemory, SourceShape, stored_bytes
 from altopt.operator import NormalizedAdjacency
+from altopt.operator.columns import Columns
+from altopt.operator.kinds import columns_of
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,11 @@ class InputSource:
     restart: float
     n_steps: int
     seed: int
+
+    @cached_property
+    def columns(self) -> Columns:
+        """The kind of each column of X, and how it is read."""
+        return columns_of(self.X)
 
     @property
     def shape(self) -> SourceShape:

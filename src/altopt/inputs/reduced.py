@@ -7,14 +7,14 @@ import numpy as np
 
 from altopt.arrays import Array
 from altopt.defaults import DEFAULTS
-from altopt.errors import InputError
 from altopt.inputs.directions import few_columns, gram_of, leading_directions, principal_directions
 from altopt.inputs.inputs import ChangedNodes, Inputs, InputSource, NewNodes, Prepared, PreparedMatrix
 from altopt.inputs.local_diffusion import diffused_again, diffused_from, settle_isolated
 from altopt.inputs.memory import NUMBER, InputMemory, SourceShape, sketch_bytes, stored_bytes
-from altopt.io.array_io import finite, required, rows_of
+from altopt.io.array_io import finite, rows_of
 from altopt.operator import diffusion
-from altopt.operator.feature_matrix import FeatureMatrix, column_means, has_missing, impute, project
+from altopt.operator.columns import Columns
+from altopt.operator.feature_matrix import FeatureMatrix, column_means, has_missing
 from altopt.operator.scaling import Scaling
 from altopt.settings import check_choice, check_count, check_number
 
@@ -23,43 +23,21 @@ LARGEST_FLOAT16 = float(np.finfo(np.float16).max)
 
 @dataclass(frozen=True)
 class Projection:
-    """From features to coordinates: ((X - mean) / std) V, of X or its roots where nothing was standardised."""
+    """From features to coordinates: X V, the columns of X by their kind."""
 
     V: Array  # d x k, orthonormal columns
-    mean: Array | None
-    std: Array | None
-    fill: Array | None = None  # what stands for a missing value, where the fit had such
-    root: bool = False
-
-    @classmethod
-    def of(cls, features: FeatureMatrix, V: Array, fill: Array | None) -> "Projection":
-        return cls(V, features.mean, features.std, fill, features.root)
+    columns: Columns
 
     def __call__(self, X: Any) -> Array:
-        X = impute(X, self.fill if self.mean is None else self.mean)
-        return project(X, self.V, self.mean, self.std, self.root)
+        return FeatureMatrix(X, self.columns).times(self.V)
 
     def state(self) -> dict[str, Array]:
-        arrays = {"V": self.V, "root": np.array([self.root])}
-        if self.mean is not None and self.std is not None:
-            arrays |= {"column_mean": self.mean, "column_std": self.std}
-        return arrays | ({} if self.fill is None else {"fill": self.fill})
+        return {"V": self.V} | self.columns.state()
 
     @classmethod
     def restore(cls, state: dict[str, Array]) -> "Projection":
-        V = finite(state, "V", (None, None))
-        mean, std, fill = (
-            finite(state, name, (len(V),)) if name in state else None
-            for name in ("column_mean", "column_std", "fill")
-        )
-        if (mean is None) != (std is None):
-            raise InputError("The stored mean or standard deviation of the columns is missing.")
-        if std is not None and not (std > 0).all():
-            raise InputError("The stored standard deviation of a column is not above 0.")
-        root = required(state, "root")
-        if root.dtype != bool or root.shape != (1,):
-            raise InputError("The stored array root is not one truth value.")
-        return cls(V, mean, std, fill, bool(root[0]))
+        columns = Columns.restore(state)
+        return cls(finite(state, "V", (len(columns.kind), None)), columns)
 
 
 @dataclass(frozen=True)
@@ -102,10 +80,8 @@ class ReducedInputs(Inputs):
         Columns k; all d where X has fewer.
     row_exponent : float, default 0.5
         Rows are divided by (length / mean length)^row_exponent: 0 keeps their lengths, 1 makes them equal.
-    standardise : bool or None, default None
-        Standardise the columns of X first. None: where X holds measurements, not counts.
-    root : bool or None, default None
-        Take the root of each number of X first. None: where X holds counts or word weights.
+    by_kind : bool, default True
+        Read each column of X by its kind: roots of counts, measurements standardised. False: as they are.
     n_power : int, default 2
         Power iterations of the range finder.
     storage : {"float32", "float16"}, default "float32"
@@ -120,7 +96,7 @@ class ReducedInputs(Inputs):
     >>> graph = Graph([(0, 1)], n_nodes=3)
     >>> X = np.array([[1.0, 0.0], [0.0, 1.0], [2.0, 2.0]])
     >>> source = InputSource(graph, NormalizedAdjacency(graph.adjacency), X, restart=0.5, n_steps=50, seed=0)
-    >>> prepared = ReducedInputs(standardise=False, root=False).prepare(source)
+    >>> prepared = ReducedInputs(by_kind=False).prepare(source)
     >>> prepared.Z.round(2)  # V = I, as X has few columns
     array([[0.67, 0.33],
            [0.33, 0.67],
@@ -133,8 +109,7 @@ class ReducedInputs(Inputs):
 
     n_components: int = DEFAULTS.diffused_components
     row_exponent: float = DEFAULTS.row_exponent
-    standardise: bool | None = None
-    root: bool | None = None
+    by_kind: bool = True
     n_power: int = DEFAULTS.n_power
     storage: Literal["float32", "float16"] = "float32"
 
@@ -144,8 +119,7 @@ class ReducedInputs(Inputs):
 
     def prepare(self, source: InputSource) -> PreparedReduced:
         A_tilde, restart = source.A_tilde, source.restart
-        fill = column_means(source.X) if has_missing(source.X) else None
-        features = FeatureMatrix(impute(source.X, fill), self.standardise, self.root)
+        features = features_of(source, self.by_kind)
 
         def spread(block: Array) -> Array:
             """p(A_tilde) block, in its place: the diffusion is symmetric, so it serves X' and its transpose."""
@@ -167,7 +141,7 @@ class ReducedInputs(Inputs):
         if self.storage == "float16" and (shrink := excess(Z)) > 1:
             Z, V = Z / shrink, V / shrink
         scaling = Scaling.of(Z, self.row_exponent)
-        coordinates = Projection.of(features, V, fill)
+        coordinates = Projection(V, features.columns)
         return PreparedReduced(Z.astype(self.storage, copy=False), coordinates, scaling)
 
     def unscaled(self) -> "ReducedInputs":
@@ -196,6 +170,12 @@ class ReducedInputs(Inputs):
         return InputMemory(kept / 2 if half else kept, NUMBER * n_features * rank, preparing)
 
 
+def features_of(source: InputSource, by_kind: bool) -> FeatureMatrix:
+    """X by the kinds of its columns, or as it is; NaN has become a column's mean."""
+    given = None if by_kind or not has_missing(source.X) else Columns.as_given(column_means(source.X))
+    return FeatureMatrix(source.X, source.columns if by_kind else given)
+
+
 def excess(Z: Array) -> np.float32:
     """The power of two that brings numbers too large for float16 well into its range; 1 where there are none."""
     largest = max(float(Z.max()), -float(Z.min()))
@@ -206,6 +186,5 @@ def check_directions(inputs: Any) -> None:
     """The settings that concern leading directions."""
     check_count(inputs, "n_components")
     check_number(inputs, "row_exponent")
-    check_choice(inputs, "standardise", (True, False, None))
-    check_choice(inputs, "root", (True, False, None))
+    check_choice(inputs, "by_kind", (True, False))
     check_count(inputs, "n_power", 0)

@@ -1,6 +1,7 @@
 """What a fit works on, whatever the candidate: graph, features and labels, checked; encoder inputs made once."""
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -85,6 +86,11 @@ class FitData:
         """Whether F is so large that candidates are not compared."""
         return len(self.codes) * self.n_classes >= self.defaults.large
 
+    @cached_property
+    def source(self) -> InputSource:
+        """What encoder inputs are made from; the kinds of the columns are found once."""
+        return InputSource(self.graph, self.A_tilde, self.X, self.restart, self.n_diffusion, self.seed)
+
     def Y(self, nodes: Array) -> Array:
         """One-hot rows of labelled nodes, given as a mask or by number."""
         return one_hot(self.codes[nodes], self.n_classes, self.dtype)
@@ -92,8 +98,7 @@ class FitData:
     def inputs(self, candidate: Candidate) -> tuple[Prepared, Any]:
         """The candidate's encoder inputs as they are kept, and as the encoder reads them."""
         if candidate.inputs not in self._made:
-            source = InputSource(self.graph, self.A_tilde, self.X, self.restart, self.n_diffusion, self.seed)
-            prepared = candidate.inputs.prepare(source)
+            prepared = candidate.inputs.prepare(self.source)
             self._made[candidate.inputs] = prepared, encoder_rows(prepared, self.eager)
         return self._made[candidate.inputs]
 
