@@ -251,8 +251,10 @@ class Defaults:
     exact_labels: int = number(2000, "labelled nodes whose inverse diagonal is solved for", TIME)
     exact_work: float = number(4e7, "nodes times such labels; above, fewer labels", TIME)
     exact_min: int = number(200, "such labels at the least", TIME)
-    exact_rtol: tuple[float, float] = number(
-        (1e-8, 1e-5), "relative error of that solve in float64 and float32", "Near the precision of each."
+    exact_rtol: float = number(
+        1e-3,
+        "relative error of the inverse diagonal that needs no solve, and of these solves",
+        "Far below what a label more or less moves; a solve's own error in the diagonal is its square.",
     )
 
     # the estimated accuracy

@@ -10,7 +10,7 @@ from altopt.arrays import Array
 from altopt.operator.kernels.dispatch import release_free_memory
 from altopt.selection.candidates import Candidate
 from altopt.selection.fit_data import FitData
-from altopt.selection.leave_one_out import neumann_diagonal, solved_inverse_diagonal
+from altopt.selection.leave_one_out import series_diagonal, solved_inverse_diagonal
 from altopt.training.alternate import Schedule, Solvers, alternate, warm_up
 from altopt.training.journal import Arrays, Journal
 from altopt.training.pseudo_labels import PseudoLabels
@@ -137,13 +137,12 @@ class CrossFitter:
         def block(first: int, solve: Callable[[], Array]) -> Array:
             return self.journal.array(f"{name}, inverse diagonal from {first}", solve)
 
+        g, error = series_diagonal(objective(np.zeros((n, 1))), nodes, n)
         rtol = data.defaults.exact_rtol
-        solved = solved_inverse_diagonal(objective, nodes[exact], n, data.dtype, rtol, block)
-        if exact.all():
-            return solved
-        g = neumann_diagonal(objective(np.zeros((n, 1))), nodes, n)
-        g = np.full(len(nodes), solved.mean()) if g is None else g
-        g[exact] = solved
+        uncertain = exact & (error > rtol)
+        g[uncertain] = solved_inverse_diagonal(objective, nodes[uncertain], n, data.dtype, rtol, block)
+        unknown = np.isnan(g)
+        g[unknown] = g[~unknown].mean() if unknown.any() else 0.0
         return g
 
 

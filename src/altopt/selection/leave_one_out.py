@@ -149,21 +149,21 @@ def solved_inverse_diagonal(
     nodes: Array,
     n_nodes: int,
     dtype: Any,
-    rtol: tuple[float, float] = DEFAULTS.exact_rtol,
+    rtol: float = DEFAULTS.exact_rtol,
     step: Callable[[int, Callable[[], Array]], Array] = lambda first, solve: solve(),
 ) -> Array:
     """g_ii of G = H^-1 for each of the nodes, from block solves H G = E, E unit vectors.
 
-    `objective` makes the sum of the views for a right-hand side: lambda1 P + lambda2 M Y = E. `rtol` is the relative
-    error in float64 and in float32. `step` is given the first label of each block and what solves for it.
+    `objective` makes the sum of the views for a right-hand side: lambda1 P + lambda2 M Y = E. `step` is given the
+    first label of each block and what solves for it. Conjugate gradients that start at zero find g_ii to the square of
+    their error in F.
     """
     g, width = np.empty(len(nodes)), block_width(n_nodes)
 
     def solve(block: Array) -> Array:
         E = np.zeros((n_nodes, len(block)), dtype=dtype)
         E[block, np.arange(len(block))] = 1.0
-        solver = ConjugateGradient(rtol=rtol[0] if E.dtype == np.float64 else rtol[1])
-        G = solver.solve(objective(E), E).F
+        G = ConjugateGradient(rtol=rtol).solve(objective(E), np.zeros_like(E)).F
         return np.asarray(G[block, np.arange(len(block))])
 
     for first in range(0, len(nodes), width):
@@ -187,20 +187,29 @@ def unit_block_bytes(n_nodes: int, n_classes: int, defaults: Defaults = DEFAULTS
     return float(n_nodes * block_width(n_nodes) * (2 * itemsize + 8 * 8 if compared else 5 * itemsize))
 
 
-def neumann_diagonal(objective: Objective, nodes: Array, n_nodes: int) -> Array | None:
-    """g_ii by the Neumann series up to walks of length two; None where the views have no such system.
+def series_diagonal(objective: Objective, nodes: Array, n_nodes: int) -> tuple[Array, Array]:
+    """g_ii by the Neumann series up to walks of length two, and a bound on its relative error.
 
-    With H = diag(d) - c A_tilde:    g_ii = (1 + sum_j a_ij^2 c^2 / (d_i d_j)) / d_i.
+    With H = diag(d) - c A_tilde, S = c diag(d)^-1/2 A_tilde diag(d)^-1/2 and its spectrum in [-rho, rho]:
+
+        g_ii = (1 + (S^2)_ii + ...) / d_i,      the rest at most  (S^2)_ii rho / (1 - rho),      rho = c / min(d)
+
+    Without a graph view H is diagonal and g_ii = 1 / d_i. NaN and inf where the views have no such system.
     """
+    bounds = objective.curvature(n_nodes)
+    if objective.quadratic and np.array_equal(bounds.lower, bounds.upper):
+        return 1.0 / np.asarray(bounds.lower)[nodes], np.zeros(len(nodes))
     system = objective.system(n_nodes)
     if system is None:
-        return None
+        return np.full(len(nodes), np.nan), np.full(len(nodes), np.inf)
     d, c, A = system.diagonal, system.coupling, system.A_tilde
     # a_ij^2 = A_ij^2 / (degree_i degree_j): A_tilde itself would take much memory
     inverse = np.zeros_like(A.degrees)
     np.divide(1.0, A.degrees, out=inverse, where=A.degrees > 0)
     squares = inverse[nodes] * (A.adjacency[nodes].power(2) @ (inverse / d))
-    return np.asarray((1.0 + c**2 * squares / d[nodes]) / d[nodes])
+    returning, rho = c**2 * squares / d[nodes], c / float(np.min(d))
+    error = returning * rho / (1.0 - rho) if rho < 1.0 else np.full(len(nodes), np.inf)
+    return np.asarray((1.0 + returning) / d[nodes]), error
 
 
 def without_own_label(F: Array, Y: Array, g: Array, label_weight: float) -> Array:
