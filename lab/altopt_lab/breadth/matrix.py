@@ -18,7 +18,7 @@ from altopt_lab.experiments.work import Contexts
 from altopt_lab.records import Records
 
 N_SPLITS, N_SLOW = 10, 3
-LARGE = ("CS", "Physics")  # networks take minutes on them: one split
+LARGE = ("CS", "Physics")  # slow peers take minutes on them: one split
 
 
 def draws_of(name: str, data: Dataset) -> list[Draw]:
@@ -37,8 +37,9 @@ def draws_of(name: str, data: Dataset) -> list[Draw]:
 def methods_of(data: Dataset) -> dict[str, int]:
     """The methods that suit a data set, and how many splits each is run on."""
     slow = 1 if data.name in LARGE else N_SLOW
-    peers = {peer.name: slow if peer.slow else N_SPLITS for peer in PEERS if peer.suits(data.graph)}
-    return {OURS: N_SPLITS} | peers
+    peers = [peer for peer in PEERS if peer.suits(data.graph)]
+    n_features = data.X.shape[1]
+    return {OURS: N_SPLITS} | {peer.name: slow if peer.is_slow(n_features) else N_SPLITS for peer in peers}
 
 
 @dataclass(frozen=True)

@@ -30,8 +30,8 @@ breadth` does that and writes this page from the records.
   HistGradientBoosting on X, its means over neighbours and over theirs, and degrees, with 64 leading directions in the
   place of more than 256 columns. Label propagation runs on the graph, or on both its kernels where there is none.
 - **Figures** are accuracy in %, ROC AUC where one of two classes has less than 30 % of the nodes, as mean ± standard
-  deviation over the draws: ten, three for LINKX, GCN and APPNP (one on CS and Physics). Seconds are of one core, with
-  all preparation of inputs, medians over the draws.
+  deviation over the draws: ten; three for LINKX, GCN and APPNP, and for boosted trees and self-training where X has
+  more than 256 columns (one on CS and Physics). Seconds are of one core, with all preparation of inputs, medians.
 - **The best peer** is chosen by test labels, cell by cell, on the draws that it shares with `AltOpt()`: an advantage
   that no user of a single peer has. Ahead or behind means by half a point and one standard error of the paired
   difference.

@@ -74,17 +74,20 @@ class Peer:
     fit : callable
         From a Task to distributions over the classes of its labels, for all nodes.
     needs : "graph", "no graph" or ""
-    slow : bool
-        Run on three splits alone.
+    slow : "always", "wide" or ""
+        When it is run on three splits alone: always, or where X has more than 256 columns.
     """
 
     name: str
     fit: Callable[[Task], Array]
     needs: str = ""
-    slow: bool = False
+    slow: str = ""
 
     def suits(self, graph: Any) -> bool:
         return self.needs != ("graph" if graph is None else "no graph")
+
+    def is_slow(self, n_features: int) -> bool:
+        return self.slow == "always" or (self.slow == "wide" and n_features > WIDE)
 
 
 def classified(model: Any, X: Any, task: Task) -> Array:
@@ -181,11 +184,11 @@ PEERS = (
     Peer("LabelSpreading", on_adjacency(LabelSpreading), "graph"),
     Peer("LabelPropagation", on_adjacency(LabelPropagation), "graph"),
     Peer("logistic regression", logistic_regression),
-    Peer("self-training", self_training),
+    Peer("self-training", self_training, slow="wide"),
     Peer("logistic regression on ties", on_ties(C=1.0), "graph"),
     Peer("logistic regression on ties, C=10", on_ties(C=10.0), "graph"),
-    Peer("boosted trees", boosted_trees),
-    Peer("LINKX", network("LINKX"), "graph", slow=True),
-    Peer("GCN", network("GCN"), "graph", slow=True),
-    Peer("APPNP", network("APPNP"), "graph", slow=True),
+    Peer("boosted trees", boosted_trees, slow="wide"),
+    Peer("LINKX", network("LINKX"), "graph", slow="always"),
+    Peer("GCN", network("GCN"), "graph", slow="always"),
+    Peer("APPNP", network("APPNP"), "graph", slow="always"),
 )

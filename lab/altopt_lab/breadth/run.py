@@ -3,7 +3,7 @@
 import time
 import warnings
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
@@ -131,14 +131,14 @@ def self_assessment(model: AltOpt, y: Array) -> Record:
     }
 
 
-@lru_cache(maxsize=1)
 def code() -> str:
     """A short sum of altopt's sources: records of two versions are told apart by it."""
     return code_of(Path(altopt.__file__).parent)
 
 
+@cache
 def code_of(package: Path) -> str:
-    """The sum of the Python and C++ files of a package, wherever it lies."""
+    """The sum of the Python and C++ files of a package, wherever it lies; read once."""
     held = sha256()
     for path in sorted(package.rglob("*")):
         if path.suffix in (".py", ".cpp", ".hpp"):

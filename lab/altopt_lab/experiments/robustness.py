@@ -1,103 +1,124 @@
-"""Robustness of AltOpt(): wrong labels that it finds, and the harm that random edges do.
+"""Robustness of AltOpt(): wrong labels that it finds, and the harm that random edges do."""
 
-python -m altopt_lab.experiments.robustness [--data DIR] [--splits 10]
-"""
-
-import argparse
 import warnings
-from pathlib import Path
+from abc import abstractmethod
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from altopt import AltOpt
-from altopt.datasets import Dataset, load
-from altopt.datasets.splits import hide, per_class
+from altopt.arrays import Array
+from altopt.datasets import Dataset
+from altopt.datasets.splits import Split
+from altopt.graph import Graph
 from altopt.inputs import HopInputs
+from altopt.threads import threads_for
 from altopt.views import NoGraphView
-from altopt_lab.metrics import accuracy
+from altopt_lab.breadth.data import GIVEN, metric_of, raw_name
+from altopt_lab.breadth.draws import Draw
+from altopt_lab.breadth.peers import PEERS
+from altopt_lab.breadth.run import code, judged, task_of
+from altopt_lab.experiments.work import Contexts, Work
+from altopt_lab.records import Record
 
 FLIPPED = 0.2  # share of the training labels that are made wrong
-SWAPS = 10  # attempted swaps of edge ends for each edge
+ALONE = ("encoder alone", "logistic regression", "boosted trees")  # what features reach without a graph
 
 
-def found_flips(data: Dataset, seed: int) -> float:
-    """The share of flipped labels among as many at the top of suspicious_labels(), 20 labels per class."""
-    truth = np.asarray(data.y)
-    split, rng = per_class(truth, 20, seed=seed), np.random.default_rng(seed)
-    y, n_classes = hide(truth, split.train), int(truth.max()) + 1
-    flipped = rng.choice(split.train, round(FLIPPED * len(split.train)), replace=False)
+@dataclass(frozen=True)
+class Trial(Work):
+    """Something done to the labels or edges of a data set: of its given splits, else with 20 labels of each class.
+
+    Parameters
+    ----------
+    dataset : str
+        A name that `altopt_lab.breadth` knows.
+    number : int
+        Of the draw.
+    """
+
+    dataset: str
+    number: int
+
+    @property
+    def key(self) -> str:
+        return f"{type(self).__name__}, {self.dataset}, number {self.number}"
+
+    @property
+    def needs_dataset(self) -> str | None:
+        return raw_name(self.dataset)
+
+    def is_current(self, record: Record) -> bool:
+        return bool(record["code"] == code())
+
+    def identity(self) -> Record:
+        kind = type(self).__name__
+        return {"trial": kind, "dataset": self.dataset, "number": self.number, "code": code()}
+
+    def measure(self, contexts: Contexts) -> Record:
+        data = contexts(self.dataset).dataset
+        split = (Draw("given") if self.dataset in GIVEN else Draw("class", 20)).split(data, self.number)
+        with warnings.catch_warnings(), threads_for(0, with_torch=False):
+            warnings.simplefilter("ignore")  # that the graph does harm, say, which is the point here
+            return self.tried(data, split)
+
+    @abstractmethod
+    def tried(self, data: Dataset, split: Split) -> Record:
+        """What came of it."""
+
+
+class FlippedLabels(Trial):
+    """The share of flipped labels among as many at the top of suspicious_labels()."""
+
+    def tried(self, data: Dataset, split: Split) -> Record:
+        y, flipped = with_flips(task_of(data, split, self.number).y, split.train, self.number)
+        model = AltOpt(random_state=self.number).fit(data.X, y, graph=data.graph)
+        ranked = model.suspicious_labels()[: len(flipped)]
+        found = len({int(row[0]) for row in ranked} & set(flipped.tolist()))
+        return {"n_flipped": len(flipped), "found": found / len(flipped), "plan": str(model.choice_["plan"])}
+
+
+class RandomEdges(Trial):
+    """AltOpt() on random edges, and three methods on the features alone."""
+
+    def tried(self, data: Dataset, split: Split) -> Record:
+        data = replace(data, graph=Graph(shuffled(data.graph, self.number)))
+        task, metric = task_of(data, split, self.number, epochs=False), f"test_{metric_of(data)}"
+        alone = {peer.name: peer for peer in PEERS if peer.name in ALONE}
+        models = {
+            "AltOpt()": AltOpt(random_state=self.number),
+            "encoder alone": AltOpt(
+                inputs=HopInputs(hops=(0,), n_components=256),
+                graph_view=NoGraphView,
+                cross_fit=False,
+                random_state=self.number,
+            ),
+        }
+        found = {
+            name: model.fit(task.X, task.y, graph=task.graph).label_distributions_
+            for name, model in models.items()
+        } | {name: peer.fit(replace(task, graph=None)) for name, peer in alone.items()}
+        scores = {name: 100 * judged(S, task, data, split)[metric] for name, S in found.items()}
+        return {"scores": scores, "plan": str(models["AltOpt()"].choice_["plan"])}
+
+
+def with_flips(y: Array, labelled: Array, seed: int) -> tuple[Array, Array]:
+    """The labels with a share of them wrong, and the nodes that have those."""
+    rng, n_classes = np.random.default_rng(seed), int(y.max()) + 1
+    flipped = rng.choice(labelled, round(FLIPPED * len(labelled)), replace=False)
+    y = y.copy()
     y[flipped] = (y[flipped] + rng.integers(1, n_classes, len(flipped))) % n_classes
-    ranked = AltOpt(random_state=seed).fit(data.X, y, graph=data.graph).suspicious_labels()
-    return len({row[0] for row in ranked[: len(flipped)]} & set(flipped.tolist())) / len(flipped)
+    return y, flipped
 
 
-def shuffled(adjacency: Any, seed: int) -> Any:
-    """Random edges with the same degrees: ends of pairs of edges swapped, where that makes no loop or double."""
-    upper = sp.triu(adjacency, k=1).tocoo()
-    edges = np.stack([upper.row, upper.col], axis=1).astype(np.int64)
-    present, rng = {tuple(edge) for edge in np.sort(edges, axis=1).tolist()}, np.random.default_rng(seed)
-    for first, second in rng.integers(len(edges), size=(SWAPS * len(edges), 2)).tolist():
-        (a, b), (c, d) = edges[first].tolist(), edges[second].tolist()
-        one, two = (min(a, d), max(a, d)), (min(c, b), max(c, b))
-        if a == d or c == b or one == two or one in present or two in present:
-            continue
-        present -= {(min(a, b), max(a, b)), (min(c, d), max(c, d))}
-        present |= {one, two}
-        edges[first], edges[second] = (a, d), (c, b)
-    n = adjacency.shape[0]
-    half = sp.coo_array((np.ones(len(edges)), (edges[:, 0], edges[:, 1])), shape=(n, n))
-    return sp.csr_array(half + half.T)
-
-
-def on_random_edges(data: Dataset, seed: int) -> tuple[float, float, str]:
-    """Test accuracy of AltOpt() on a shuffled graph, that of its encoder alone, and the plan it chose."""
-    truth = np.asarray(data.y)
-    split = per_class(truth, 20, seed=seed)
-    y, graph = hide(truth, split.train), shuffled(graph_of(data), seed)
-
-    def right(model: AltOpt) -> float:
-        return accuracy(model.fit(data.X, y, graph=graph).transduction_, truth, split.test)
-
-    model = AltOpt(random_state=seed)
-    alone = AltOpt(
-        inputs=HopInputs(hops=(0,), n_components=256),
-        graph_view=NoGraphView,
-        cross_fit=False,
-        random_state=seed,
-    )
-    return right(model), right(alone), str(model.choice_["plan"])
-
-
-def graph_of(data: Dataset) -> Any:
-    graph: Any = data.graph
-    return graph.adjacency
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, default=None)
-    parser.add_argument("--splits", type=int, default=10)
-    asked = parser.parse_args()
-    warnings.simplefilter("ignore")  # AltOpt() says that the graph does harm, which is the point here
-    data = load("Cora", asked.data)
-    shares, pairs = [], []
-    for seed in range(asked.splits):
-        shares.append(found_flips(data, seed))
-        pairs.append(on_random_edges(data, seed))
-        ours, alone, plan = pairs[-1]
-        print(
-            f"split {seed}: {shares[-1]:.0%} of the flipped labels found; random edges: AltOpt() {100 * ours:.2f} % "
-            f"({plan}), encoder alone {100 * alone:.2f} %",
-            flush=True,
-        )
-    lost = 100 * np.mean([alone - ours for ours, alone, _ in pairs])
-    print(
-        f"Mean: {np.mean(shares):.1%} of the flipped labels are among the first {FLIPPED:.0%} (target: 70 %); on "
-        f"random edges AltOpt() loses {lost:.2f} points against its encoder alone (target: at most 1)."
-    )
-
-
-if __name__ == "__main__":
-    main()
+def shuffled(graph: Any, seed: int) -> sp.csr_array:
+    """Random edges with nearly the same degrees: all ends tied anew at random, without loops and doubles."""
+    A = sp.triu(graph.adjacency, k=1).tocoo()
+    ends = np.random.default_rng(seed).permutation(np.concatenate([A.row, A.col]))
+    source, target = ends[: A.nnz], ends[A.nnz :]
+    kept = source != target
+    n = graph.n_nodes
+    half = sp.coo_array((np.ones(int(kept.sum())), (source[kept], target[kept])), shape=(n, n)).tocsr()
+    return sp.csr_array((half + half.T > 0).astype(np.float64))
