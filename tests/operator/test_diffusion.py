@@ -1,13 +1,20 @@
 """Diffusion against the iteration written out with dense matrices."""
 
+import copy
+import gc
+import pickle
+import weakref
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
-from altopt import InputError, diffuse
+from altopt import Graph, InputError, diffuse
 from altopt.operator import NormalizedAdjacency
-from altopt.operator.diffusion import panels, steps
+from altopt.operator.diffusion import KEPT, panels, steps
+from problems import toy
 
 
 def written_out(A, X, restart, n_steps):
@@ -62,3 +69,35 @@ def test_diffuse_refuses_what_it_cannot_use(X, settings, said):
 
 def test_diffuse_takes_features_up_to_the_end_of_float64():
     assert np.isfinite(diffuse([(0, 1)], np.array([[1e300], [-1e-300]]))).all()
+
+
+def test_a_graph_is_prepared_once_and_forgotten_with_it():
+    problem = toy()
+    X = np.random.default_rng(0).normal(size=(problem.adjacency.shape[0], 3))
+    graph = Graph(problem.adjacency)
+    first, kept = diffuse(graph, X), KEPT.operator(graph, "both", False)
+    assert_array_equal(diffuse(graph, X), first)
+    assert KEPT.operator(graph, "both", False) is kept
+    with_loops = diffuse(graph, X, self_loops=True)
+    assert_array_equal(with_loops, diffuse(problem.adjacency, X, self_loops=True))
+    for other in (copy.deepcopy(graph), pickle.loads(pickle.dumps(graph))):
+        assert KEPT.operator(other, "both", False) is not kept
+    fewer = problem.adjacency.copy()
+    fewer.data[:] = 0.5
+    changed = graph.with_edges(fewer, None, None)
+    assert_array_equal(diffuse(changed, X), diffuse(fewer, X))
+    graph.adjacency = changed.adjacency
+    assert_array_equal(diffuse(graph, X), diffuse(fewer, X))
+    gone = weakref.ref(KEPT.operator(graph, "both", False))
+    del graph
+    gc.collect()
+    assert gone() is None
+
+
+def test_threads_may_diffuse_on_one_graph():
+    problem = toy()
+    X = np.random.default_rng(0).normal(size=(problem.adjacency.shape[0], 3))
+    graph, expected = Graph(problem.adjacency), diffuse(problem.adjacency, X)
+    with ThreadPoolExecutor(4) as pool:
+        for found in pool.map(lambda _: diffuse(graph, X), range(40)):
+            assert_array_equal(found, expected)

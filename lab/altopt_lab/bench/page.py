@@ -24,6 +24,7 @@ Graphs are generated from a seed, after well-known ones in size: see `altopt_lab
 
 TITLES = {
     "propagate": "One propagation step",
+    "diffuse": "Diffusion as it is called",
     "solve": "F to a given error",
     "encoder": "An epoch of the encoder",
     "fit": "Whole fits",

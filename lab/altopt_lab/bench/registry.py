@@ -6,12 +6,24 @@ from functools import partial
 from typing import Any
 
 from altopt.errors import InputError
-from altopt_lab.bench import encoder, fit, graphs, growth, machine, memory, propagate, solve, update
+from altopt_lab.bench import (
+    diffusion,
+    encoder,
+    fit,
+    graphs,
+    growth,
+    machine,
+    memory,
+    propagate,
+    solve,
+    update,
+)
 from altopt_lab.bench.report import Report
 from altopt_lab.bench.timing import Log
 
 BENCHES: dict[str, Callable[[graphs.Case, int | None, Log], Report]] = {
     "propagate": propagate.run,
+    "diffuse": diffusion.run,
     "solve": solve.run,
     "encoder": encoder.run,
     "fit": fit.run,

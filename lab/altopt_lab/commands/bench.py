@@ -11,7 +11,9 @@ import typer
 def bench(
     what: Annotated[
         str,
-        typer.Argument(metavar="WHAT", help="propagate, solve, encoder, fit, memory, growth, update or all."),
+        typer.Argument(
+            metavar="WHAT", help="propagate, diffuse, solve, encoder, fit, memory, growth, update or all."
+        ),
     ],
     size: Annotated[str, typer.Option(help="Size of the generated graph; a wrong one lists them.")] = "arxiv",
     as_json: Annotated[bool, typer.Option("--json", help="One JSON line a benchmark, no tables.")] = False,

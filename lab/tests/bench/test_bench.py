@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from altopt.arrays import one_hot
 from altopt.cli.main import run
 from altopt_lab.bench import (
+    diffusion,
     encoder,
     fit,
     formatting,
@@ -182,6 +183,15 @@ def test_everyone_computes_the_same_product(case):
     for contestant in propagate.geometric(case, F):
         if "propagate" in contestant.who:
             np.testing.assert_allclose(contestant.prepare()().numpy(), expected, rtol=1e-5, atol=1e-6)
+
+
+def test_everyone_diffuses_alike(case):
+    F = np.random.default_rng(0).random((300, 3), dtype=np.float32)
+    results = [one.prepare()() for one in (*diffusion.ours(case, F), *diffusion.peers(case, F))]
+    for result in results[1:]:
+        np.testing.assert_allclose(result, results[0], atol=1e-5)
+    report = diffusion.run(case, 1, hush)
+    assert report.measures["diffuse_again"] > 0
 
 
 def test_missing_peers_are_named_and_nothing_fails(case, monkeypatch, capsys):

@@ -2,7 +2,9 @@
 
 from itertools import groupby, pairwise
 from operator import itemgetter
+from threading import Lock
 from typing import Any, Literal
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import scipy.sparse as sp
@@ -39,7 +41,8 @@ def diffuse(
     Parameters
     ----------
     graph : Graph, NormalizedAdjacency or anything Graph accepts
-        The nodes are the rows of X.
+        The nodes are the rows of X. A Graph in whose order X comes is prepared once, for as long as it lives: that
+        takes at most as much memory again as its edges.
     X : array or sparse matrix of shape (n_nodes, n_features)
     restart : float
         The weight of a node's own features, between 0 and 1; 1 returns X.
@@ -65,19 +68,49 @@ def diffuse(
     if isinstance(n_steps, bool) or not isinstance(n_steps, int | np.integer) or n_steps < 0:
         raise InputError(f"n_steps must be a whole number, 0 or more, but is {n_steps!r}.")
     Z = read_block(X)
-    operator: Any
     if isinstance(graph, NormalizedAdjacency):
-        operator = graph
-        if operator.n_nodes != Z.shape[0]:
-            raise InputError(f"X has {Z.shape[0]:,} rows but the graph has {operator.n_nodes:,} nodes.")
-    else:
-        laid_out = Graph(graph).rows_for(Z.shape[0])
-        operator = (
-            NormalizedAdjacency(laid_out.adjacency, self_loops)
-            if direction == "both"
-            else neighbour_mean(laid_out, direction)
-        )
+        if graph.n_nodes != Z.shape[0]:
+            raise InputError(f"X has {Z.shape[0]:,} rows but the graph has {graph.n_nodes:,} nodes.")
+        return steps(graph, Z, restart, n_steps)
+    graph = graph if isinstance(graph, Graph) else Graph(graph)
+    operator = KEPT.operator(graph.rows_for(Z.shape[0]), direction, self_loops)
     return steps(operator, Z, restart, n_steps)
+
+
+class Kept:
+    """The operators of graphs that are still in use elsewhere; they go when their Graph does.
+
+    Examples
+    --------
+    >>> kept, graph = Kept(), Graph([(0, 1), (1, 2)])
+    >>> kept.operator(graph, "both", False) is kept.operator(graph, "both", False)
+    True
+    """
+
+    def __init__(self) -> None:
+        self._of: WeakKeyDictionary[Graph, dict[tuple[Direction, bool], tuple[Any, Any]]] = (
+            WeakKeyDictionary()
+        )
+        self._lock = Lock()
+
+    def operator(self, graph: Graph, direction: Direction, self_loops: bool) -> Any:
+        """A_tilde, or the mean over neighbours along a direction; anew where the graph was given other edges."""
+        made_from = graph.adjacency if direction == "both" else graph.directed_adjacency
+        with self._lock:
+            operators = self._of.setdefault(graph, {})
+            edges, operator = operators.get((direction, self_loops), (None, None))
+        if edges is None or edges is not made_from:
+            operator = (
+                NormalizedAdjacency(made_from, self_loops)
+                if direction == "both"
+                else neighbour_mean(graph, direction)
+            )
+            with self._lock:
+                operators[direction, self_loops] = made_from, operator
+        return operator
+
+
+KEPT = Kept()
 
 
 def read_block(X: Any) -> Array:
