@@ -242,7 +242,7 @@ class AltOpt(FittedAttributes, ClassifierMixin, BaseEstimator):  # type: ignore[
             return None, (graph if isinstance(graph, Graph) else Graph(graph)).rows_for(X.shape[0], row_ids)
         if self._takes_missing() and has_missing(X):
             raise InputError("X holds NaN, so nearest neighbours cannot be told. Give a graph, or fill in X.")
-        neighbours = Neighbours(X, self.n_neighbors)
+        neighbours = Neighbours.by_kind(X, self.n_neighbors)
         return neighbours, neighbours.graph()
 
     def predict_proba(self, X: Any, edges: Any = None, *, ids: Any = None) -> Array:

@@ -73,3 +73,38 @@ def test_there_are_no_more_neighbours_than_points():
 def test_a_number_of_neighbours_that_is_none_is_refused(k):
     with pytest.raises(InputError, match="n_neighbors must be a whole number from 1 to"):
         neighbour_graph(X, k)
+
+
+def mixed(n=120):
+    """Two groups that two measurements tell apart, words, and a column a billion times larger that says nothing."""
+    rng = np.random.default_rng(3)
+    group = np.arange(n) % 2
+    near = rng.normal(4.0 * group[:, None], 1.0, (n, 2))
+    return group, np.column_stack([near, rng.poisson(0.5, n), np.full(n, 3.0), 1e9 * rng.random(n)])
+
+
+def test_by_kind_no_column_decides_alone():
+    group, table = mixed()
+    graph = Neighbours.by_kind(table, 5).graph()
+    ends = np.array(graph.adjacency.nonzero())
+    assert np.mean(group[ends[0]] == group[ends[1]]) > 0.9
+    raw = np.array(neighbour_graph(table, 5).adjacency.nonzero())
+    assert np.mean(group[raw[0]] == group[raw[1]]) < 0.6
+
+
+@pytest.mark.parametrize("density", [0.05, 0.9])
+def test_by_kind_a_sparse_and_a_dense_X_have_the_same_graph(density):
+    S = sp.random_array((60, 40), density=density, rng=np.random.default_rng(1), format="csr")
+    one, other = Neighbours.by_kind(S, 4), Neighbours.by_kind(S.toarray(), 4)
+    assert one.metric == other.metric == ("cosine" if density < 0.5 else "euclidean")
+    assert_array_equal(one.graph().adjacency.toarray(), other.graph().adjacency.toarray())
+    for form in (S[:3], S[:3].toarray()):  # known rows are the nearest to themselves
+        rows, known = one.edges_of(form)
+        assert set(zip(rows.tolist(), known.tolist())) >= {(0, 0), (1, 1), (2, 2)}
+
+
+def test_by_kind_further_rows_are_read_as_those_of_the_fit():
+    _, table = mixed()
+    grown = Neighbours.by_kind(table[:100], 5).with_rows(table[100:])
+    rows, known = grown.edges_of(table[100:])
+    assert {(k, 100 + k) for k in range(20)} <= set(zip(rows.tolist(), known.tolist()))

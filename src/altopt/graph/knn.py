@@ -9,6 +9,8 @@ from scipy import sparse
 
 from altopt.graph import Graph
 from altopt.graph.settings import check_setting
+from altopt.operator.columns import Columns
+from altopt.operator.kinds import columns_of
 
 Ends = tuple[NDArray[np.int64], NDArray[np.int64]]
 
@@ -25,6 +27,8 @@ class Neighbours:
         Neighbours of each row.
     metric : str, optional
         One of scikit-learn's. Default: "cosine" for a sparse X, "euclidean" for a dense one.
+    columns : Columns, optional
+        How X was read, and further rows are to be; None: as they are.
 
     Examples
     --------
@@ -39,9 +43,20 @@ class Neighbours:
     X: Any
     n_neighbors: int = 10
     metric: str | None = None
+    columns: Columns | None = None
 
     def __post_init__(self) -> None:
         check_setting("n_neighbors", self.n_neighbors)
+
+    @classmethod
+    def by_kind(cls, X: Any, n_neighbors: int = 10) -> "Neighbours":
+        """Rows of X with each column by its kind, compared by their angle where most numbers are 0."""
+        columns = columns_of(X)
+        rows = columns.transform(X)
+        n_nonzero = rows.count_nonzero() if sparse.issparse(rows) else np.count_nonzero(rows)
+        if 2 * n_nonzero < rows.shape[0] * rows.shape[1]:
+            return cls(sparse.csr_array(rows), n_neighbors, "cosine", columns)
+        return cls(rows.toarray() if sparse.issparse(rows) else rows, n_neighbors, "euclidean", columns)
 
     def graph(self) -> Graph:
         """An edge of weight 1 wherever one of two rows is among the nearest of the other."""
@@ -50,14 +65,21 @@ class Neighbours:
 
     def edges_of(self, X_new: Any) -> Ends:
         """Rows of X_new and, for each, one of its nearest rows of X."""
-        return self._nearest(X_new, min(self.n_neighbors, self.X.shape[0]), X_new.shape[0])
+        return self._nearest(self._read(X_new), min(self.n_neighbors, self.X.shape[0]), X_new.shape[0])
 
     def with_rows(self, X_new: Any) -> "Neighbours":
         """The same with further rows of X at the end."""
+        X_new = self._read(X_new)
         if sparse.issparse(self.X):
-            return replace(self, X=sparse.csr_array(sparse.vstack([self.X, sparse.csr_array(X_new)])))
-        X_new = X_new.toarray() if sparse.issparse(X_new) else X_new
-        return replace(self, X=np.concatenate([self.X, np.asarray(X_new, dtype=self.X.dtype)]))
+            return replace(self, X=sparse.csr_array(sparse.vstack([self.X, X_new])))
+        return replace(self, X=np.concatenate([self.X, X_new]))
+
+    def _read(self, X_new: Any) -> Any:
+        """Further rows, read as X was and in its form."""
+        rows = X_new if self.columns is None else self.columns.transform(X_new)
+        if sparse.issparse(self.X):
+            return sparse.csr_array(rows, dtype=self.X.dtype)
+        return np.asarray(rows.toarray() if sparse.issparse(rows) else rows, dtype=self.X.dtype)
 
     def _nearest(self, X_new: Any, k: int, n: int) -> Ends:
         from sklearn.neighbors import NearestNeighbors
@@ -71,5 +93,5 @@ class Neighbours:
 
 
 def neighbour_graph(X: Any, n_neighbors: int = 10, metric: str | None = None) -> Graph:
-    """The symmetric k-nearest-neighbour graph of X, unweighted."""
+    """The symmetric k-nearest-neighbour graph of X as it is, unweighted."""
     return Neighbours(X, n_neighbors, metric).graph()

@@ -41,6 +41,7 @@ def known_parts() -> dict[str, type]:
     from altopt import encoders, inputs, solvers, views
     from altopt.defaults import Defaults
     from altopt.graph.knn import Neighbours
+    from altopt.operator.columns import Columns
     from altopt.selection.calibration import TemperedShares
     from altopt.selection.candidates import Candidate
     from altopt.selection.evaluation import GraphHelp
@@ -55,7 +56,7 @@ def known_parts() -> dict[str, type]:
     rooms = (encoders, inputs, solvers, views)
     parts = [getattr(room, name) for room in rooms for name in room.__all__]
     parts += [ClassBalanced, ConfidenceThreshold, NoPseudoLabels, TopPerClass, TemperedShares]
-    parts += [Candidate, Defaults, GraphHelp, LeaveOneOut, Margins, Neighbours]
+    parts += [Candidate, Columns, Defaults, GraphHelp, LeaveOneOut, Margins, Neighbours]
     return {part.__name__: part for part in parts if isinstance(part, type)}
 
 

@@ -8,7 +8,9 @@ import scipy.sparse as sp
 from altopt.arrays import Array
 from altopt.errors import InputError
 from altopt.fitted.model import FittedModel
+from altopt.graph.knn import Neighbours
 from altopt.graph.validation import UNKNOWN
+from altopt.operator.columns import Columns
 
 MAX_SEED = 2**64
 MAX_EXPONENT = 1100
@@ -79,16 +81,22 @@ def check_arrays(values: dict[str, Any]) -> None:
     require(scaled, "the exponents of the columns are not whole numbers")
     check_numbers(values)
     if values["neighbours"] is not None:
-        X = values["neighbours"].X
-        right = (isinstance(X, np.ndarray) or sp.issparse(X)) and X.shape == (n, values["n_features"])
-        require(
-            right and X.dtype in (np.float32, np.float64),
-            "the rows of the nearest neighbours are of other nodes",
-        )
-        require(
-            np.isfinite(X.data if sp.issparse(X) else X).all(),
-            "the rows of the nearest neighbours are not finite",
-        )
+        check_neighbours(values["neighbours"], (n, values["n_features"]))
+
+
+def check_neighbours(neighbours: Neighbours, shape: tuple[int, int]) -> None:
+    X, columns = neighbours.X, neighbours.columns
+    right = (isinstance(X, np.ndarray) or sp.issparse(X)) and X.shape == shape
+    require(
+        right and X.dtype in (np.float32, np.float64), "the rows of the nearest neighbours are of other nodes"
+    )
+    require(
+        np.isfinite(X.data if sp.issparse(X) else X).all(),
+        "the rows of the nearest neighbours are not finite",
+    )
+    if columns is not None:
+        kind = Columns.restore(columns.state()).kind  # which checks them
+        require(len(kind) == shape[1], "the kinds of the columns are of other columns")
 
 
 def check_numbers(values: dict[str, Any]) -> None:

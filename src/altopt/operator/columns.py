@@ -70,22 +70,24 @@ class Columns:
         if not sp.issparse(X):
             return self.dense(X)
         entries, at_zero = self.sparse(X)
-        filled = np.flatnonzero(at_zero)
-        if 2 * (entries.nnz + len(filled) * X.shape[0]) > X.shape[0] * X.shape[1]:
-            return np.asarray(entries.toarray() + at_zero)
+        filled, n = np.flatnonzero(at_zero), X.shape[0]
+        if 2 * (entries.nnz + len(filled) * n) > n * X.shape[1]:
+            return self.dense(X)
         if not len(filled):
             return entries
-        n, k = X.shape[0], len(filled)
-        full = sp.csr_array(
-            (np.tile(at_zero[filled], n), np.tile(filled, n), np.arange(0, n * k + 1, k)), shape=X.shape
-        )
-        return sp.csr_array(entries + full)
+        entries.data[np.isin(entries.indices, filled)] = 0.0
+        full = self._only(filled).dense(X[:, filled])
+        ends = np.arange(0, full.size + 1, len(filled))
+        return sp.csr_array(entries + sp.csr_array((full.ravel(), np.tile(filled, n), ends), shape=X.shape))
+
+    def _only(self, columns: Array) -> "Columns":
+        return Columns(self.kind[columns], *(getattr(self, name)[columns] for name in ARRAYS))
 
     def dense(self, X: Any) -> Array:
-        """A dense X, a block of rows at a time."""
+        """X as a dense array, made a block of rows at a time."""
         out = allocate(X.shape, np.float32)
         for rows in row_blocks(X.shape[0]):
-            self.read(np.asarray(X[rows]), out[rows])
+            self.read(X[rows].toarray() if sp.issparse(X) else np.asarray(X[rows]), out[rows])
         return out
 
     def sparse(self, X: Any) -> tuple[Any, Array]:
