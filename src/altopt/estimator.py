@@ -15,7 +15,7 @@ from altopt.fitted.attributes import FittedAttributes
 from altopt.fitted.explain import explain
 from altopt.fitted.explanation import Explanation
 from altopt.fitted.fit import OnRound, Progress, Source, fit_model
-from altopt.fitted.new_nodes import scores_of_new_nodes
+from altopt.fitted.new_nodes import probabilities_of_new_nodes
 from altopt.fitted.request import Change, NewFeatures, plain_list
 from altopt.fitted.suggest import suggest
 from altopt.fitted.update import update
@@ -84,8 +84,8 @@ class AltOpt(FittedAttributes, ClassifierMixin, BaseEstimator):  # type: ignore[
     classes : array-like, optional
         All classes, when some may have no labelled node.
     class_prior : None, "labels" or dict {class: share}
-        Class shares of all nodes. A dict: they are known, and labels and probabilities follow them. "labels": the
-        labels were drawn at random. None tells from the labels how they were drawn; `leave_one_out_.draw` says it.
+        Class shares of all nodes: known (labels and probabilities follow them), those of the labels, or None to tell
+        from the labels how they were drawn; see `leave_one_out_.draw`.
     random_state : int, RandomState or None
         The same seed gives the same bits. None draws one, recorded as `seed_`.
     defaults : Defaults, optional
@@ -261,7 +261,7 @@ class AltOpt(FittedAttributes, ClassifierMixin, BaseEstimator):  # type: ignore[
         """
         X, row_ids = self._read_later(X)
         row_ids = row_ids if ids is None else np.asarray(ids)
-        return self.fitted_.readout.soften(scores_of_new_nodes(self.fitted_, X, row_ids, edges))
+        return probabilities_of_new_nodes(self.fitted_, X, row_ids, edges)
 
     def predict(self, X: Any, edges: Any = None, *, ids: Any = None) -> Array:
         """Labels of nodes that were not part of the fit; see predict_proba."""
@@ -325,7 +325,7 @@ class AltOpt(FittedAttributes, ClassifierMixin, BaseEstimator):  # type: ignore[
         and read one model at once: they take turns. `temperature_`, `choice_` and `graph_help_`
         stay those of the fit; `leave_one_out_` is out of date after an update, until the next fit.
         """
-        new = self._read_new_features(features)
+        new = None if features is None else NewFeatures(*self._read_later(features, by_name=False))
         return update(self.fitted_, labels, edges, nodes, new, refresh, tolerance, store=True)
 
     def what_if(self, labels: Any, *, tolerance: float | None = None) -> Change:
@@ -379,18 +379,12 @@ class AltOpt(FittedAttributes, ClassifierMixin, BaseEstimator):  # type: ignore[
         """The parts as given, and where nothing is given, those that serve best without evidence."""
         return self.parameters().default_candidate(n_nodes, n_features, n_labels)
 
-    # reading X
-
     def _read_later(self, X: Any, by_name: bool = True) -> tuple[Any, Any]:
         """Features of nodes that were not part of the fit, checked and scaled as those of the fit, and row ids."""
         check_is_fitted(self)
         missing = self._takes_missing()
         X, row_ids = read_features(self, X, reset=False, missing=missing, by_name=by_name)
         return scaled_later(X, self.fitted_.feature_exponents), row_ids
-
-    def _read_new_features(self, features: Any) -> NewFeatures | None:
-        """Features of new nodes, checked."""
-        return None if features is None else NewFeatures(*self._read_later(features, by_name=False))
 
     def _takes_missing(self) -> bool:
         return self.parameters().resolved_encoder().takes_missing

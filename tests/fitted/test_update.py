@@ -13,6 +13,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from numpy.testing import assert_allclose, assert_array_equal
 
 from altopt import AltOpt, Graph, InputError
+from altopt.arrays import certainty
+from altopt.datasets import communities
 from altopt.fitted.system import with_arcs
 from altopt.inputs import (
     Prepared,
@@ -357,6 +359,58 @@ def test_reached_follows_labels_and_edges():
     assert model.reached_.tolist() == [True] * 5 + [False]
     model.update(labels={4: -1}, edges=[(5, 0)])
     assert model.reached_.tolist() == [True] * 3 + [False] * 2 + [True]
+
+
+@pytest.fixture
+def islands():
+    """Two communities, ten nodes with features but no edges, two without either; as many labels of each class."""
+    made = communities(200, 2, mean_degree=6, signal=0.5, seed=4)
+    X = np.concatenate([made.X, made.X[:10], np.zeros((2, made.X.shape[1]))])
+    y = np.full(212, -1)
+    for k in range(2):
+        y[np.flatnonzero(made.y == k)[:15]] = k
+    A = sp.block_diag([made.graph.adjacency, sp.csr_array((12, 12))], format="csr")
+    return X, y, A
+
+
+def test_nodes_without_evidence_have_the_class_shares_until_an_edge_comes(islands, tmp_path):
+    X, y, A = islands
+    model = AltOpt(random_state=0, class_prior={0: 0.3, 1: 0.7}).fit(X, y, graph=A)
+    assert_allclose(model.label_distributions_[-2:], [model.fitted_.readout.unreached] * 2)
+    assert model.label_distributions_[-1, 1] == pytest.approx(0.7, abs=0.08)
+    assert not model.reached_[-1]
+    before = model.fitted_.isolated.sum()
+    assert model.fitted_.isolated[-12:].all()
+    assert model.fitted_.readout.isolated is not None
+
+    model.update(edges=[(211, int(np.flatnonzero(y == 0)[0])), (205, int(np.flatnonzero(y == 1)[0]))])
+    assert model.reached_[-1]
+    assert model.fitted_.isolated.sum() == before - 2
+    expected = model.fitted_.readout.soften(model.scores_)
+    assert_allclose(model.label_distributions_[[205, 211]], expected[[205, 211]])
+    assert_allclose(model.confidence_, certainty(model.label_distributions_))
+    unlabelled = ~model.labelled_
+    assert_array_equal(model.transduction_[unlabelled], model.label_distributions_.argmax(axis=1)[unlabelled])
+
+    model.save(tmp_path / "model")
+    again = AltOpt.load(tmp_path / "model")
+    assert_array_equal(again.label_distributions_, model.label_distributions_)
+    model.update(edges=[(211, int(np.flatnonzero(y == 0)[0]), 0.0)])
+    assert not model.reached_[-1]
+    assert_allclose(model.label_distributions_[-1], model.fitted_.readout.unreached)
+
+
+def test_new_nodes_without_evidence_have_the_class_shares(islands):
+    X, y, A = islands
+    model = AltOpt(random_state=0).fit(X, y, graph=A)
+    nothing = np.zeros((3, X.shape[1]))
+    nothing[2] = X[0]
+    P = model.predict_proba(nothing, edges=[(1, 0)])
+    assert_allclose(P[0], model.fitted_.readout.unreached)
+    assert P[1].max() > P[0].max()
+    alone = model.fitted_.readout
+    assert alone.isolated is not None
+    assert_allclose(P.sum(axis=1), 1.0)
 
 
 def test_a_directed_graph_keeps_its_direction(tmp_path):

@@ -45,7 +45,7 @@ class FittedAttributes:
     @property
     def label_distributions_(self) -> Array:
         """Class probabilities of every node, columns as `classes_`; made from `scores_` on each call."""
-        return self.fitted_.readout.soften(self.scores_)
+        return self.fitted_.readout.soften(self.scores_, self.fitted_.kinds())
 
     @property
     def transduction_(self) -> Array:

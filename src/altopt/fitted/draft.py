@@ -5,7 +5,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from altopt.arrays import Array
-from altopt.fitted.model import FittedModel, components_of, reached_nodes
+from altopt.fitted.model import FittedModel, components_of, node_kinds, reached_nodes
 from altopt.fitted.request import Change, Request
 from altopt.graph.validation import UNKNOWN
 from altopt.inputs import ChangedNodes, NewNodes
@@ -46,6 +46,9 @@ class UpdateMethod(Protocol):
     def adjacency(self) -> Any:
         """A as a matrix, for connected components."""
 
+    def isolated(self, nodes: Array) -> Array:
+        """Which of these nodes have no edges now."""
+
     def names(self, positions: Array) -> list[Any]:
         """The user's ids of positions."""
 
@@ -68,6 +71,7 @@ class Draft:
         self.P, self.inputs = model.encoder_output, model.inputs
         self.renewed: tuple[Array, Any, Array] | None = None  # nodes, their Z and their P
         self.reached: Array | None = None
+        self.isolated: Array | None = None  # both None where nothing of it changed
         self.featureless = model.featureless
         # of the model, for undo: its fields, and rows that were written over
         self.before: dict[str, Any] | None = None
@@ -90,11 +94,41 @@ class Draft:
         P = self.model.encoder.predict(self.inputs.rows(Z)).astype(self.P.dtype)
         self.renewed = changed.nodes, Z, P
 
+    def with_other_kinds(self, solved: Solved, method: UpdateMethod) -> Solved:
+        """What an update found, and the rows that are read otherwise though F stayed."""
+        model, n = self.model, self.n_before
+        self.find_reached(method)
+        others = [self.find_isolated(method)]
+        if self.reached is not None:
+            others.append(np.flatnonzero(self.reached[:n] != model.reached))
+        more = np.setdiff1d(np.concatenate(others), solved.nodes)
+        if not len(more):
+            return solved
+        nodes, F = np.concatenate([solved.nodes, more]), np.concatenate([solved.F, solved.scores[more]])
+        return solved._replace(nodes=nodes, F=F)
+
+    def find_isolated(self, method: UpdateMethod) -> Array:
+        """Which nodes have no edges now; returns the known ones whose last edge went or whose first came."""
+        request, n = self.request, self.n_before
+        ends = np.unique(np.array([*request.edges], dtype=np.int64).ravel())
+        new = np.arange(n, self.n_nodes)
+        if not len(ends) and not len(new):
+            return ends
+        known = ends[ends < n]
+        self.isolated = np.concatenate([self.model.isolated, method.isolated(new)])
+        self.isolated[known] = method.isolated(known)
+        return np.asarray(known[self.isolated[known] != self.model.isolated[known]])
+
     def compare(self, solved: Solved, method: UpdateMethod, store: bool) -> Change:
         """The difference between the model and the draft."""
         model, nodes = self.model, solved.nodes
-        reading = model.readout.read(solved.F)
         given = method.codes[nodes]
+        reached, isolated = (
+            now if now is not None else before
+            for now, before in ((self.reached, model.reached), (self.isolated, model.isolated))
+        )
+        kinds = node_kinds(given != UNKNOWN, isolated[nodes], reached[nodes])
+        reading = model.readout.read(solved.F, kinds)
         self.confidence = reading.w
         self.labels = np.where(given == UNKNOWN, reading.label, given)
         known = nodes < self.n_before
@@ -106,7 +140,6 @@ class Draft:
             (names[k], model.classes[before[k]] if known[k] else None, labels[k])
             for k in order[before[order] != self.labels[order]].tolist()
         ]
-        self.find_reached(method)
         return Change(
             moved=moved,
             n_changed=len(nodes),
@@ -155,6 +188,8 @@ class Draft:
         model.inputs, model.featureless = self.inputs, self.featureless
         if self.reached is not None:
             model.reached = self.reached
+        if self.isolated is not None:
+            model.isolated = self.isolated
         if len(nodes) and not isinstance(model.leave_one_out, str):
             model.leave_one_out = OUT_OF_DATE
 

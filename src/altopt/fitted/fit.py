@@ -11,7 +11,7 @@ import numpy as np
 
 from altopt.arrays import Array, working_dtype
 from altopt.errors import InputError
-from altopt.fitted.model import FittedModel, ReadoutRule, reached_nodes
+from altopt.fitted.model import FittedModel, PlainReadout, ReadoutRule, node_kinds, reached_nodes
 from altopt.graph import Graph
 from altopt.graph.knn import Neighbours
 from altopt.graph.settings import seed_of
@@ -19,9 +19,10 @@ from altopt.graph.validation import UNKNOWN
 from altopt.io.checkpoint import Checkpoint, begin
 from altopt.operator import NormalizedAdjacency
 from altopt.operator.feature_matrix import empty_rows
+from altopt.selection.calibration import TemperedShares, column_factors
 from altopt.selection.candidates import Candidate, alternatives, without_graph
 from altopt.selection.compare import Choice
-from altopt.selection.draw import read_class_prior
+from altopt.selection.draw import read_class_prior, shares_of_rest
 from altopt.selection.estimate import nothing_learnt, too_wide
 from altopt.selection.evaluation import Evaluator
 from altopt.selection.fit_data import FitData, eager_limit
@@ -30,6 +31,7 @@ from altopt.selection.leave_one_out import NOT_HELD_BACK, LeaveOneOut
 from altopt.selection.parameters import Parameters
 from altopt.threads import threads_for
 from altopt.training.alternate import Outcome, Problem, Round, State, alternate, as_dicts, warm_up
+from altopt.training.pseudo_labels import PseudoLabels
 
 OnRound = Callable[[int, int, Round], None]
 WIDTH_OF_INPUTS = 256  # columns of the encoder's inputs that decide how many threads pay
@@ -96,6 +98,12 @@ def fit_by_steps(
         eager=eager_limit(n, len(classes), parameters.cross_fit, parameters.numbers),
         defaults=parameters.numbers,
     )
+    featureless = np.flatnonzero(empty_rows(X))
+    reached = np.ones(n, dtype=bool)
+    if len(featureless):
+        reached = reached_nodes(n, featureless, graph.components, codes)
+    isolated = np.diff(graph.adjacency.indptr) == 0
+    kinds = node_kinds(labelled, isolated, reached)
     usual = parameters.default_candidate(n, n_features, n_labels)
     solvers, rule = parameters.solvers(), parameters.pseudo_labels()
     with threads_for(n * min(n_features, WIDTH_OF_INPUTS), with_torch=usual.encoder.uses_torch):
@@ -115,14 +123,10 @@ def fit_by_steps(
         leave_one_out: LeaveOneOut | str = NOT_HELD_BACK
         verdict, graph_help = None, None
         if evaluator is not None:
-            leave_one_out, verdict = evaluator.leave_one_out(choice, outcome.F, graph.ids, classes)
+            leave_one_out, verdict = evaluator.leave_one_out(choice, outcome.F, kinds, graph.ids, classes)
             graph_help = evaluator.graph_help(choice, verdict, classes)
-    readout: ReadoutRule = rule if verdict is None else verdict.readout
-    reading = readout.read(outcome.F)
-    featureless = np.flatnonzero(empty_rows(X))
-    reached = np.ones(n, dtype=bool)
-    if len(featureless):
-        reached = reached_nodes(n, featureless, graph.components, codes)
+    readout = unjudged_readout(data, rule, outcome.F) if verdict is None else verdict.readout
+    reading = readout.read(outcome.F, kinds)
     return FittedModel(
         classes=classes,
         candidate=candidate,
@@ -145,6 +149,7 @@ def fit_by_steps(
         labels=np.where(labelled, codes, reading.label).astype(np.int32),
         confidence=reading.w,
         reached=reached,
+        isolated=isolated,
         featureless=featureless,
         start=outcome.start,
         steps=outcome.steps,
@@ -154,6 +159,17 @@ def fit_by_steps(
         trace=as_dicts(outcome.trace),
         outcome=" ".join([outcome.reason, *told(verdict, n_labels)]),
     )
+
+
+def unjudged_readout(data: FitData, rule: PseudoLabels, F: Array) -> ReadoutRule:
+    """How F is read where no labels were held out: as the rule does, or so that given class shares are kept to."""
+    if not isinstance(data.class_prior, np.ndarray):
+        return PlainReadout(rule)
+    T, labelled = data.defaults.power_temperature, data.labelled
+    counts = np.bincount(data.codes[labelled], minlength=data.n_classes)
+    shares = shares_of_rest(data.class_prior, counts, int((~labelled).sum()))
+    factors = column_factors(F if labelled.all() else F[~labelled], shares, T, data.defaults)
+    return TemperedShares(T, tuple(factors.tolist()), unreached=tuple(shares.tolist()))
 
 
 def told(verdict: Verdict | None, n_labels: int) -> list[str]:

@@ -18,22 +18,41 @@ from altopt.graph.knn import Neighbours
 from altopt.graph.validation import UNKNOWN
 from altopt.inputs import Prepared
 from altopt.operator import NormalizedAdjacency
+from altopt.selection.calibration import NodeKind
 from altopt.selection.candidates import Candidate
 from altopt.selection.evaluation import GraphHelp
 from altopt.selection.leave_one_out import LeaveOneOut
 from altopt.solvers import Solver, Steps
-from altopt.training.pseudo_labels import Readout
+from altopt.training.pseudo_labels import PseudoLabels, Readout
 from altopt.views import Objective
 
 
 class ReadoutRule(Protocol):
-    """How F becomes probabilities and labels."""
+    """How F becomes probabilities and labels; `kinds` of the nodes are members of NodeKind."""
 
-    def soften(self, F: Array) -> Array:
+    def soften(self, F: Array, kinds: Array | None = None) -> Array:
         """A distribution over the classes for each row of F."""
 
-    def read(self, F: Array) -> Readout:
+    def read(self, F: Array, kinds: Array | None = None) -> Readout:
         """Certainty and class of each row."""
+
+
+@dataclass(frozen=True)
+class PlainReadout:
+    """F read as the rule of pseudo labels reads it, whatever is known of a node.
+
+    Parameters
+    ----------
+    rule : PseudoLabels
+    """
+
+    rule: PseudoLabels
+
+    def soften(self, F: Array, kinds: Array | None = None) -> Array:
+        return self.rule.soften(F)
+
+    def read(self, F: Array, kinds: Array | None = None) -> Readout:
+        return self.rule.read(F)
 
 
 PerNode = Annotated[Array, "one row or entry for each node: FittedModel.grow extends it"]
@@ -91,6 +110,7 @@ class FittedModel:
     labels: PerNode
     confidence: PerNode
     reached: PerNode
+    isolated: PerNode  # without edges
     featureless: Array  # positions of the nodes whose features are all zero or missing
     start: Array | None
     steps: Steps | None
@@ -134,6 +154,12 @@ class FittedModel:
         """One-hot rows of the given labels, one for each labelled node."""
         with self.writing:
             return one_hot(self.codes[self.labelled], len(self.classes), self.scores.dtype)
+
+    def kinds(self, nodes: Array | None = None) -> Array:
+        """What is known of nodes beside F, as NodeKind; of all where none are named."""
+        with self.writing:
+            masks = (self.codes != UNKNOWN, self.isolated, self.reached)
+            return node_kinds(*(masks if nodes is None else (mask[nodes] for mask in masks)))
 
     @property
     def graph(self) -> Graph:
@@ -249,6 +275,12 @@ def reached_nodes(n_nodes: int, featureless: Array, components: Array, codes: Ar
     has_label = np.bincount(components, weights=codes != UNKNOWN) > 0
     reached[featureless] = has_label[components[featureless]]
     return reached
+
+
+def node_kinds(labelled: Array, isolated: Array, reached: Array) -> Array:
+    """NodeKind of each node, from masks."""
+    kinds = np.where(isolated & ~labelled, NodeKind.ISOLATED, NodeKind.TIED)
+    return np.where(reached, kinds, NodeKind.UNREACHED).astype(np.int8)
 
 
 def components_of(adjacency: Any) -> Array:

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from altopt.arrays import Array
 from altopt.errors import InputError
-from altopt.fitted.model import FittedModel
+from altopt.fitted.model import FittedModel, node_kinds
 from altopt.graph import Graph, tables
 from altopt.graph.ids import comes_from
 from altopt.graph.knn import Neighbours
@@ -17,16 +17,34 @@ from altopt.graph.readers import as_weights
 from altopt.graph.validation import UNKNOWN
 from altopt.inputs import ChangedNodes, NewNodes
 from altopt.operator import NormalizedAdjacency
+from altopt.operator.feature_matrix import empty_rows
 
 
-def scores_of_new_nodes(model: FittedModel, X: Any, row_ids: Any, edges: Any) -> Array:
-    """F of new nodes: by their nearest known nodes where the model built its graph and no edges are given."""
+def probabilities_of_new_nodes(model: FittedModel, X: Any, row_ids: Any, edges: Any) -> Array:
+    """F of new nodes as probabilities.
+
+    By their nearest known nodes where the model built its graph and no edges are given.
+    """
     with model.lock:
         if edges is None and model.neighbours is not None:
-            return by_neighbours(model, model.neighbours, X)
+            return model.readout.soften(by_neighbours(model, model.neighbours, X))
         graph = model.graph
         ends = resolve_edges(graph, X.shape[0], row_ids, [] if edges is None else edges)
-        return by_solve(model, graph, X, ends)
+        return model.readout.soften(by_solve(model, graph, X, ends), kinds_of(model, X, ends))
+
+
+def kinds_of(model: FittedModel, X: Any, ends: tuple[Array, Array, Array]) -> Array:
+    """NodeKind of new nodes: without edges, or without features and tied to none that anything is known of."""
+    n, n_new = model.n_nodes, X.shape[0]
+    source, target, _ = ends
+    one, other = np.concatenate([source, target]), np.concatenate([target, source])
+    here = one >= n
+    one, other = one[here] - n, other[here]
+    telling = np.ones(len(other), dtype=bool)
+    telling[other < n] = model.reached[other[other < n]]
+    isolated = np.bincount(one, minlength=n_new) == 0
+    reached = (np.bincount(one[telling], minlength=n_new) > 0) | ~empty_rows(X)
+    return node_kinds(np.zeros(n_new, dtype=bool), isolated, reached)
 
 
 def by_solve(model: FittedModel, graph: Graph, X: Any, ends: tuple[Array, Array, Array]) -> Array:

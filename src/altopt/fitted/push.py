@@ -66,6 +66,10 @@ class PushUpdate:
     def adjacency(self) -> Any:
         return self.system.matrix()
 
+    def isolated(self, nodes: Array) -> Array:
+        n_own = int(self.system.self_loops)
+        return np.asarray(self.system.end[nodes] - self.system.begin[nodes] <= n_own)
+
     def undo(self) -> None:
         """The system as it was; what was taken over of earlier residuals is measured again when needed."""
         system = self.system

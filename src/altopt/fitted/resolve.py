@@ -89,6 +89,9 @@ class ResolveUpdate:
     def adjacency(self) -> Any:
         return self.graph.adjacency
 
+    def isolated(self, nodes: Array) -> Array:
+        return np.asarray(np.diff(self.graph.adjacency.indptr)[nodes] == 0)
+
     def names(self, positions: Array) -> list[Any]:
         names: list[Any] = self.graph.ids[positions].tolist()
         return names

@@ -79,7 +79,7 @@ def doubts(model: FittedModel, nodes: Array) -> Array:
     l labels of c classes in the proportion l to `suggest_trust` c. First the graph is covered, then doubtful nodes
     are asked for.
     """
-    own = 1.0 - model.readout.soften(model.scores[nodes]).max(axis=1)
+    own = 1.0 - model.readout.soften(model.scores[nodes], model.kinds(nodes)).max(axis=1)
     n_labels = model.labelled.sum()
     trust = n_labels / (n_labels + DEFAULTS.suggest_trust * len(model.classes))
     return np.asarray(trust * own + (1 - trust) * own.mean(), dtype=np.float64)

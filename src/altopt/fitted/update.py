@@ -66,6 +66,7 @@ def take_in(model: FittedModel, request: Request, method: UpdateMethod, refresh:
                 "update finds scores that are not finite: the weights of this model are too far apart. Fit again "
                 "with feature_weight, label_weight and edge weights nearer to 1."
             )
+        solved = draft.with_other_kinds(solved, method)
         change = draft.compare(solved, method, store)
         if store:
             with model.writing:

@@ -40,6 +40,7 @@ def known_parts() -> dict[str, type]:
     """The classes that a file may name: altopt's own parts and results, all of them records of plain fields."""
     from altopt import encoders, inputs, solvers, views
     from altopt.defaults import Defaults
+    from altopt.fitted.model import PlainReadout
     from altopt.graph.knn import Neighbours
     from altopt.operator.columns import Columns
     from altopt.selection.calibration import TemperedShares
@@ -55,7 +56,7 @@ def known_parts() -> dict[str, type]:
 
     rooms = (encoders, inputs, solvers, views)
     parts = [getattr(room, name) for room in rooms for name in room.__all__]
-    parts += [ClassBalanced, ConfidenceThreshold, NoPseudoLabels, TopPerClass, TemperedShares]
+    parts += [ClassBalanced, ConfidenceThreshold, NoPseudoLabels, TopPerClass, TemperedShares, PlainReadout]
     parts += [Candidate, Columns, Defaults, GraphHelp, LeaveOneOut, Margins, Neighbours]
     return {part.__name__: part for part in parts if isinstance(part, type)}
 

@@ -62,11 +62,13 @@ def check_arrays(values: dict[str, Any]) -> None:
         floats(sure, (n,)) and (not n or (sure.min() >= -0.01 and sure.max() <= 1.01)),
         "confidence is not in 0..1",
     )
-    reached = values["reached"]
-    require(
-        isinstance(reached, np.ndarray) and reached.dtype == bool and reached.shape == (n,),
-        "reached is no mask",
-    )
+    for name in ("reached", "isolated"):
+        mask = values[name]
+        right = isinstance(mask, np.ndarray) and mask.dtype == bool and mask.shape == (n,)
+        require(right, f"{name} is no mask")
+    for name in ("factors", "unreached"):
+        numbers = getattr(values["readout"], name, None)
+        require(numbers is None or len(numbers) == c, f"the readout's {name} are not one for each class")
     require(whole_below(values["featureless"], 0, n), "featureless nodes are not among the nodes")
     require(values["start"] is None or floats(values["start"], (n, c)), "start is not finite numbers")
     if values["steps"] is not None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import IntEnum
 
 import numpy as np
 from scipy.optimize import minimize_scalar
@@ -14,8 +15,17 @@ from altopt.training.pseudo_labels import Readout
 
 N_BINS = 10
 BLOCK_SIZE = 2**22  # numbers of F that are read at once
+SMALLEST = 1e-300  # factor of a column
 # the search for column factors: steps at most, the part of a gap that one closes, bounds of log b, and when it ends
 MAX_FACTOR_STEPS, FACTOR_STEP, FACTOR_BOUNDS, FACTOR_TOLERANCE = 200, 0.7, (-12.0, 12.0), 1e-4
+
+
+class NodeKind(IntEnum):
+    """What there is to know of a node beside its row of F."""
+
+    TIED = 0  # it has edges, or a given label
+    ISOLATED = 1  # it has none, only features
+    UNREACHED = 2  # no features, and no labelled node is connected
 
 
 @dataclass(frozen=True)
@@ -33,6 +43,10 @@ class TemperedShares:
         T > 0; above 1 less confident than the shares.
     factors : tuple of float, optional
         b, one for each class; None: all 1.
+    isolated : float, optional
+        T of nodes without edges, where it is another.
+    unreached : tuple of float, optional
+        The row of nodes that nothing is known of: class shares.
     block_size : int
         Numbers of F that are read at once.
 
@@ -44,32 +58,44 @@ class TemperedShares:
 
     temperature: float
     factors: tuple[float, ...] | None = None
+    isolated: float | None = None
+    unreached: tuple[float, ...] | None = None
     block_size: int = BLOCK_SIZE
 
     def __post_init__(self) -> None:
         check_number(self, "temperature", above=0.0)
+        check_number(self, "isolated", above=0.0, optional=True)
         check_count(self, "block_size")
-        if self.factors is not None and not all(is_number(b) and b > 0 for b in self.factors):
-            raise InputError(f"TemperedShares: factors must be numbers above 0, but are {self.factors!r}.")
+        for name, least in (("factors", SMALLEST), ("unreached", 0.0)):
+            numbers = getattr(self, name)
+            if numbers is not None and not all(is_number(b) and b >= least for b in numbers):
+                raise InputError(f"TemperedShares: {name} must be numbers above 0, but are {numbers!r}.")
 
-    def soften(self, F: Array) -> Array:
-        """A distribution for each row."""
+    def soften(self, F: Array, kinds: Array | None = None) -> Array:
+        """A distribution for each row; `kinds` are those of the nodes (NodeKind), None: all tied."""
         S = shares(F)
         if self.factors is not None:
             S *= np.asarray(self.factors, dtype=S.dtype)
         S /= S.max(axis=1, keepdims=True)  # small entries may underflow, the largest must not
-        S **= 1.0 / self.temperature
+        if kinds is None or self.isolated is None:
+            S **= 1.0 / self.temperature
+        else:
+            alone = kinds == NodeKind.ISOLATED
+            S **= np.where(alone, 1.0 / self.isolated, 1.0 / self.temperature).astype(S.dtype)[:, None]
         S /= S.sum(axis=1, keepdims=True)
+        if kinds is not None and self.unreached is not None:
+            S[kinds == NodeKind.UNREACHED] = self.unreached
         return S
 
-    def read(self, F: Array) -> Readout:
+    def read(self, F: Array, kinds: Array | None = None) -> Readout:
         """Certainty and class of each row, block by block."""
         n, n_classes = F.shape
         w, label = np.empty(n, dtype=F.dtype), np.empty(n, dtype=np.int64)
         step = max(1, self.block_size // n_classes)
         for first in range(0, n, step):
-            S = self.soften(F[first : first + step])
-            w[first : first + step], label[first : first + step] = certainty(S), S.argmax(axis=1)
+            rows = slice(first, first + step)
+            S = self.soften(F[rows], None if kinds is None else kinds[rows])
+            w[rows], label[rows] = certainty(S), S.argmax(axis=1)
         return Readout(w, label, n_classes)
 
 

@@ -3,7 +3,6 @@
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
@@ -12,6 +11,7 @@ from scipy.special import gammainc, gammaincc
 from altopt.arrays import Array
 from altopt.defaults import DEFAULTS, Defaults
 from altopt.errors import InputError
+from altopt.settings import is_number
 from altopt.training.class_priors import priors_from_confusion
 
 Kind = Literal["at random", "by class", "unevenly", "known shares"]
@@ -20,6 +20,7 @@ ClassPrior = (
 )  # shares in the order of the classes; the labels' own; not known
 MIN_LABELS = 3  # below which a class, or a cell of a test, is too small to be told of
 SUM_TOLERANCE = 0.005  # by which given shares may miss the sum 1 unnoticed
+MIN_SHARE = 1e-9  # smallest share that can be given
 MAX_LISTED = 6  # classes whose shares a sentence lists
 
 
@@ -81,17 +82,12 @@ def read_class_prior(class_prior: Any, classes: Array) -> ClassPrior:
         wrong = f"names {strange[0]!r}, which is no class" if strange else f"lacks the class {missing[0]!r}"
         raise InputError(f"class_prior {wrong}. Give one share for each of {listed(known)}.")
     for name, share in class_prior.items():
-        if not is_share(share):
+        if not is_number(share) or float(share) < MIN_SHARE:
             raise InputError(f"class_prior has {share!r} for {name!r}. A share must be a number above 0.")
     shares = np.array([float(class_prior[name]) for name in known])
     if abs(shares.sum() - 1.0) > SUM_TOLERANCE:
         warnings.warn(f"class_prior sums to {shares.sum():g}; shares were divided by that.", stacklevel=5)
     return np.asarray(shares / shares.sum())
-
-
-def is_share(value: Any) -> bool:
-    number = isinstance(value, Real) and not isinstance(value, bool)
-    return number and 1e-9 <= float(value) <= 1e150
 
 
 def listed(names: list[Any]) -> str:

@@ -140,10 +140,15 @@ def recalls(
     return found
 
 
+def is_wide(interval: tuple[float, float]) -> bool:
+    """Whether an interval is so wide that no single number should be told."""
+    return interval[1] - interval[0] > WIDE
+
+
 def too_wide(accuracy: Accuracy, n_labels: int) -> str:
-    """A sentence where the interval is so wide that no single number should be told; else none."""
+    """A sentence where the interval is that wide; else none."""
     low, high = accuracy.interval
-    if high - low <= WIDE:
+    if not is_wide(accuracy.interval):
         return ""
     return (
         f"{n_labels:,} labels cannot tell how accurate this is: between {100 * low:.0f} and {100 * high:.0f} of 100 "

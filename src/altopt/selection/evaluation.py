@@ -264,9 +264,12 @@ class Evaluator:
         return choice
 
     def leave_one_out(
-        self, choice: Choice, F: Array, ids: Array, classes: Array
+        self, choice: Choice, F: Array, kinds: Array, ids: Array, classes: Array
     ) -> tuple[LeaveOneOut, Verdict | None]:
-        """Accuracy and margins of the labelled nodes, and how to read the fitted F, if labels could be held out."""
+        """Accuracy and margins of the labelled nodes, and how to read the fitted F, if labels could be held out.
+
+        `kinds` says of each node what is known of it (NodeKind).
+        """
         if not len(self.nodes):
             return empty_leave_one_out(ids, classes), None
         scores, exact = self.leave_one_out_scores(choice.plan), self.exact
@@ -278,6 +281,9 @@ class Evaluator:
             n_rest=int((~self.data.labelled).sum()),
             rest=F[self.rest],
             rest_by_folds=self.rest_scores(choice.plan),
+            rest_kinds=kinds[self.rest],
+            isolated=np.diff(self.data.graph.adjacency.indptr)[self.nodes[exact]] == 0,
+            rate_of_features=self.rate_of_features(choice),
             class_prior=self.data.class_prior,
             classes=classes,
             seed=self.data.seed,
@@ -321,6 +327,12 @@ class Evaluator:
         few = len(self.codes) < defaults.many_labels
         min_z = np.array([max(c.min_z, defaults.min_z_few if few else defaults.min_z) for c in candidates])
         return Repeated(hits[0], lambda bag: hits[clear_winner(losses, min_z, defaults.min_gain, bag)])
+
+    def rate_of_features(self, choice: Choice) -> float | None:
+        """Share of held-out labels that the features alone predict, where they were a candidate."""
+        if choice.compared_alone is None:
+            return None
+        return float(np.mean(self.held_out_scores(choice.compared_alone[1]).argmax(axis=1) == self.codes))
 
     def graph_help(self, choice: Choice, verdict: Verdict | None, classes: Array) -> GraphHelp | None:
         """What the graph is worth, where the candidate without it was evaluated; labels weigh as in the accuracy."""

@@ -1,21 +1,26 @@
 """What held-out labels say of a fit: how they were drawn, its accuracy, its probabilities, and how it ranks."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from altopt.arrays import Array
 from altopt.defaults import DEFAULTS, Defaults
-from altopt.selection.calibration import TemperedShares, calibration_error, column_factors, match_confidence
+from altopt.selection.calibration import (
+    NodeKind,
+    TemperedShares,
+    calibration_error,
+    column_factors,
+    match_confidence,
+)
 from altopt.selection.draw import ClassPrior, Draw, how_drawn, shares_of_rest
 from altopt.selection.estimate import Accuracy, choice_optimism, recalls, spread, variance_factor
 from altopt.selection.ranking import Ranking, Sample, average_precision, roc_auc
 from altopt.training.class_priors import predicted_counts
 
-N_TURNS = (
-    3  # of accuracy, temperature and column factors, which depend on each other where class shares are given
-)
+N_TURNS = 3  # of accuracy, temperature and column factors, which depend on each other
+FEATURES_COUNT = 2  # labels of nodes without edges, held out, that the rate of the features alone counts as
 
 
 @dataclass(frozen=True)
@@ -52,6 +57,12 @@ class HeldOut:
         F of unlabelled nodes, or of a sample.
     rest_by_folds : list of array (n_sample, n_classes)
         F of the same nodes from the fits that `scores` come from, one a fold.
+    rest_kinds : array (n_sample,)
+        NodeKind of these nodes.
+    isolated : array (n_evaluated,) of bool
+        Evaluated nodes without edges.
+    rate_of_features : float, optional
+        Share of held-out labels that the features alone predict, where they were tried.
     class_prior : ClassPrior
         What is known of the class shares.
     repeated : Repeated, optional
@@ -67,6 +78,9 @@ class HeldOut:
     n_rest: int
     rest: Array
     rest_by_folds: list[Array]
+    rest_kinds: Array
+    isolated: Array
+    rate_of_features: float | None
     class_prior: ClassPrior
     classes: Array
     seed: int
@@ -84,12 +98,13 @@ class HeldOut:
     def read_with(self, readout: TemperedShares) -> tuple[TemperedShares, Array]:
         """The readout with column factors that the final F needs, and the held-out rows with those of their fold."""
         shares = self.known_shares
-        if shares is None or not len(self.rest):
+        known = self.rest_kinds != NodeKind.UNREACHED
+        if shares is None or not known.any():
             return readout, self.scores
         T = readout.temperature
-        by_fold = [column_factors(F, shares, T, self.defaults) for F in self.rest_by_folds]
-        factors = column_factors(self.rest, shares, T, self.defaults)
-        return TemperedShares(T, tuple(factors.tolist())), self.scores * np.stack(by_fold)[self.fold]
+        by_fold = [column_factors(F[known], shares, T, self.defaults) for F in self.rest_by_folds]
+        factors = column_factors(self.rest[known], shares, T, self.defaults)
+        return replace(readout, factors=tuple(factors.tolist())), self.scores * np.stack(by_fold)[self.fold]
 
     def draw(self, predicted: Array) -> Draw:
         """How the labels were drawn."""
@@ -114,6 +129,36 @@ class HeldOut:
         v = spread(weights, variance_factor(draw, self.defaults), self.n_rest)
         rate = float(np.sum(weights * (predicted == self.codes)))
         return Accuracy(rate, v, self.optimism(draw))
+
+    def tempered(
+        self, readout: TemperedShares, draw: Draw, predicted: Array, accuracy: float
+    ) -> TemperedShares:
+        """The readout at the temperatures at which unlabelled nodes are as confident as they are accurate.
+
+        Nodes without edges have one of their own, for their held-out labels and, as much as two, the features alone;
+        nodes that nothing is known of have the class shares. The others make up the mean.
+        """
+        n_labels = 1.0 / float(np.sum(draw.node_weights(self.codes, self.counts) ** 2))
+        kinds, rest = (
+            (self.rest_kinds, self.rest) if len(self.rest) else (np.zeros(len(self.scores)), self.scores)
+        )
+        alone, unreached = kinds == NodeKind.ISOLATED, kinds == NodeKind.UNREACHED
+        tied = ~(alone | unreached)
+        left = accuracy * len(kinds) - unreached.sum() * float(draw.shares.max())
+        readout = replace(readout, unreached=tuple(draw.shares.tolist()))
+        factors, least = readout.factors, 1.0 / len(self.counts)
+        if alone.any():
+            features = accuracy if self.rate_of_features is None else self.rate_of_features
+            hits = (predicted == self.codes)[self.isolated]
+            rate = max((hits.sum() + FEATURES_COUNT * features) / (len(hits) + FEATURES_COUNT), least)
+            isolated = match_confidence(rest[alone], float(rate), n_labels, factors, self.defaults)
+            readout, left = replace(readout, isolated=isolated), left - alone.sum() * rate
+        if not tied.any():
+            return readout
+        target = float(np.clip(left / tied.sum(), least, 1.0))
+        return replace(
+            readout, temperature=match_confidence(rest[tied], target, n_labels, factors, self.defaults)
+        )
 
     def optimism(self, draw: Draw) -> float:
         """By how much the choice among candidates flatters that accuracy."""
@@ -148,11 +193,9 @@ def judge(held: HeldOut) -> Verdict:
         draw = held.draw(predicted)
         accuracy = held.accuracy(draw, predicted)
         weights = draw.node_weights(held.codes, held.counts)
-        sample = held.rest if len(held.rest) else held.scores
-        T = match_confidence(sample, accuracy.value, 1.0 / np.sum(weights**2), readout.factors, defaults)
-        readout = TemperedShares(T, readout.factors)
+        readout = held.tempered(readout, draw, predicted, accuracy.value)
     readout, scores = held.read_with(readout)
-    P = TemperedShares(readout.temperature).soften(scores)
+    P = replace(readout, factors=None).soften(scores, held.isolated * NodeKind.ISOLATED)
     factor = variance_factor(draw, defaults)
     ranked = Sample(P, held.codes, weights, draw.shares, held.n_rest, defaults.variance_by_class)
     return Verdict(

@@ -9,6 +9,7 @@ import numpy as np
 
 from altopt.arrays import Array, working_dtype
 from altopt.defaults import DEFAULTS, Defaults
+from altopt.selection.estimate import is_wide
 from altopt.solvers import ConjugateGradient
 from altopt.views import Objective
 
@@ -127,6 +128,20 @@ class LeaveOneOut:
     @property
     def margin(self) -> Array:
         return self.evaluated.margin
+
+    def in_words(self) -> str:
+        """The accuracy as a sentence, its interval first where a single number would say too much.
+
+        >>> nothing = Margins(np.array([]), np.array([]), np.array([]), np.array([]))
+        >>> LeaveOneOut(nothing, np.eye(2), 0.82, (0.75, 0.88), 0.1, nothing).in_words()
+        'About 82 of 100 unlabelled nodes are right (95 % interval: 75 to 88).'
+        """
+        low, high = (f"{100 * limit:.0f}" for limit in self.interval)
+        if np.isnan(self.accuracy):
+            return "No label could be held out, so the accuracy is not known."
+        if is_wide(self.interval):
+            return f"Between {low} and {high} of 100 unlabelled nodes are right: so few labels cannot tell closer."
+        return f"About {100 * self.accuracy:.0f} of 100 unlabelled nodes are right (95 % interval: {low} to {high})."
 
     def suspicious(self) -> list[tuple[Any, Any, Any, float]]:
         """(node, given, suggested, margin) of all labelled nodes, the most suspicious first."""

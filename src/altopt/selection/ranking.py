@@ -55,8 +55,9 @@ def roc_auc(sample: Sample) -> Ranking:
     classes = sample.told()
     if not classes:
         return unknown()
-    n, values = len(sample.codes), []
-    influence, of_rest, floor = np.zeros(n), 0.0, 0.0
+    areas: list[float] = []
+    count = 0.0
+    influence, of_rest, floor = np.zeros(len(sample.codes)), 0.0, 0.0
     for k in classes:
         inside = sample.codes == k
         places, area = placements(sample.P[:, k], inside, sample.weights)
@@ -64,15 +65,14 @@ def roc_auc(sample: Sample) -> Ranking:
         w = np.where(inside, w, sample.weights / sample.weights[~inside].sum())
         influence += w * (places - area)
         few = float(min(inside.sum(), (~inside).sum()))
+        areas, count = [*areas, area], count + few
         shrunk = (area * few + 0.5) / (few + 1.0)
-        values.append((area, shrunk))
         floor += hanley_mcneil(shrunk, 1.0 / np.sum(w[inside] ** 2), 1.0 / np.sum(w[~inside] ** 2))
         if sample.n_rest:
             of_rest += hanley_mcneil(shrunk, *sample.rest_of(k))
     c = len(classes)
     variance = max(float(np.sum(influence**2)), floor) / c**2
-    mean, shrunk = (float(np.mean(column)) for column in zip(*values))
-    return ranking(mean, shrunk, sample.factor * variance + of_rest / c**2)
+    return ranking(float(np.mean(areas)), count, sample.factor * variance + of_rest / c**2)
 
 
 def placements(score: Array, inside: Array, weights: Array) -> tuple[Array, float]:
@@ -112,20 +112,19 @@ def average_precision(sample: Sample, seed: int = 0, n_resamples: int = DEFAULTS
         drawn = rng.integers(len(own), size=(n_resamples, len(own)))
         np.add.at(bags, (np.arange(1, n_resamples + 1)[:, None], own[drawn]), 1.0)
     found = np.zeros(n_resamples + 1)
-    few, floor, of_rest = [], 0.0, 0.0
+    total, floor, of_rest = 0.0, 0.0, 0.0
     for k in classes:
         inside = sample.codes == k
         precisions = weighted_precision(sample.P[:, k], inside, bags * sample.weights)
         found += precisions / len(classes)
         count = float(inside.sum())
-        few.append(count)
+        total += count
         p = (precisions[0] * count + 0.5) / (count + 1.0)
         floor += p * (1 - p) / count
         of_rest += p * (1 - p) / sample.rest_of(k)[0] if sample.n_rest else 0.0
-    c, value = len(classes), float(found[0])
-    shrunk = (value * min(few) + 0.5) / (min(few) + 1.0)
+    c = len(classes)
     variance = max(float(np.var(found[1:])), floor / c**2)
-    return ranking(value, shrunk, sample.factor * variance + of_rest / c**2)
+    return ranking(float(found[0]), total, sample.factor * variance + of_rest / c**2)
 
 
 def weighted_precision(score: Array, inside: Array, weights: Array) -> Array:
@@ -144,10 +143,10 @@ def weighted_precision(score: Array, inside: Array, weights: Array) -> Array:
     return np.asarray(np.sum(gained / total * true / np.maximum(taken, 1e-300), axis=1))
 
 
-def ranking(value: float, shrunk: float, variance: float) -> Ranking:
-    """The value with an interval around the shrunk one, on the logit by the delta method."""
-    shrunk = float(np.clip(shrunk, 1e-6, 1 - 1e-6))
+def ranking(value: float, count: float, variance: float) -> Ranking:
+    """The value, and an interval on the logit around what half a label in `count` shrinks it to."""
+    value = float(np.clip(value, 0.0, 1.0))
+    shrunk = (value * count + 0.5) / (count + 1.0)
     half = float(ndtri((1 + LEVEL) / 2)) * np.sqrt(variance) / (shrunk * (1 - shrunk))
     low, high = (float(expit(logit(shrunk) + side)) for side in (-half, half))
-    value = float(np.clip(value, 0.0, 1.0))
     return Ranking(value, (min(low, value), max(high, value)))

@@ -48,6 +48,14 @@ def fit(
     classes: Annotated[
         str | None, typer.Option(help="All classes, as a,b,c; needed only if some have no labelled node.")
     ] = None,
+    class_prior: Annotated[
+        str | None,
+        typer.Option(
+            metavar="<a=0.9,b=0.1 | labels>",
+            help="Class shares of all nodes, where known; labels and probabilities follow them. 'labels': those "
+            "of the labelled nodes, drawn at random. Default: told from how the labels were drawn.",
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Random seed; the same seed gives the same result.")] = 0,
     resume: Annotated[
         bool, typer.Option("--resume", help="Continue an interrupted fit after its last finished step.")
@@ -78,6 +86,8 @@ def fit(
     settings |= registry.chosen_parts(graph_view, label_view, inputs, encoder)
     if classes is not None:
         settings["classes"] = read_classes(classes, y)
+    if class_prior is not None:
+        settings["class_prior"] = read_shares(class_prior, y)
     model = AltOpt(**settings) if paper is None else AltOpt.paper(paper, **settings)
     if dry_run or not quiet:
         show(*announcement(X, y, graph, model, dry_run))
@@ -91,6 +101,9 @@ def fit(
             written = write_outputs(model, ids, out, predictions_format, quiet)
     if not quiet:
         show(model.outcome_)
+        held_out = model.fitted_.leave_one_out
+        if not isinstance(held_out, str):
+            show(held_out.in_words())
         show(f"Wrote {', '.join(map(str, written))}.")
 
 
@@ -151,18 +164,43 @@ def read_classes(classes: str, y: "Array") -> list[Any]:
     import numpy as np
 
     from altopt.cli.tables import check_storable
-    from altopt.errors import InputError
 
     names = [name.strip() for name in classes.split(",") if name.strip()]
     check_storable(np.array(names, dtype=object), "--classes")
+    return in_type_of(y, names, f"--classes {classes}")
+
+
+def in_type_of(y: "Array", names: list[str], option: str) -> list[Any]:
+    """Names of classes in the type of the labels."""
+    from altopt.errors import InputError
+
     if y.dtype.kind not in "if":
-        return names
+        return list(names)
     try:
         return [int(name) for name in names]
     except ValueError as cause:
         raise InputError(
-            f"--classes {classes} holds text, but the labels are whole numbers. List whole numbers."
+            f"{option} holds text, but the labels are whole numbers. List whole numbers."
         ) from cause
+
+
+def read_shares(text: str, y: "Array") -> "dict[Any, float] | str":
+    """a=0.9,b=0.1 as a dict, its keys in the type of the labels; "labels" as it is."""
+    from altopt.errors import InputError
+
+    if text.strip() == "labels":
+        return "labels"
+    pairs = [part.rpartition("=") for part in text.split(",") if part.strip()]
+    try:
+        shares = [float(share) for _, _, share in pairs]
+    except ValueError as cause:
+        raise InputError(
+            f"--class-prior {text} is not of the form a=0.9,b=0.1: a share is missing or is no number."
+        ) from cause
+    names = [name.strip() for name, _, _ in pairs]
+    if len(set(names)) < len(names):
+        raise InputError(f"--class-prior {text} names a class twice.")
+    return dict(zip(in_type_of(y, names, f"--class-prior {text}"), shares))
 
 
 def announcement(X: Any, y: "Array", graph: "Graph | None", model: "AltOpt", dry_run: bool) -> list[str]:

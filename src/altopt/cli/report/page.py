@@ -43,6 +43,7 @@ def section(model: AltOpt, name: str | None) -> dict[str, Any]:
         ("Given labels", f"{n_labelled:,} ({n_labelled / n:.1%})"),
         ("Unreached nodes", f"{int((~model.reached_).sum()):,}"),
     ]
+    facts += held_out_facts(model)
     figures = [
         (
             "Class sizes",
@@ -69,6 +70,22 @@ def section(model: AltOpt, name: str | None) -> dict[str, Any]:
         "least_sure": least_sure(model),
         "settings": settings_of(model),
     }
+
+
+def held_out_facts(model: AltOpt) -> list[tuple[str, str]]:
+    """What held-out labels say, where there were any and the model is as it was fitted."""
+    held_out = model.fitted_.leave_one_out
+    if isinstance(held_out, str) or np.isnan(held_out.accuracy):
+        return []
+    facts = [("Expected accuracy", held_out.in_words()), ("How labels were drawn", held_out.draw)]
+    if not np.isnan(held_out.auc):
+        facts.append(("Expected ROC AUC", with_interval(held_out.auc, held_out.auc_interval)))
+    return facts
+
+
+def with_interval(value: float, interval: tuple[float, float]) -> str:
+    low, high = interval
+    return f"{value:.2f} ({low:.2f} to {high:.2f})"
 
 
 def settings_of(model: AltOpt) -> list[tuple[str, str]]:
