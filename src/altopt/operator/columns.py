@@ -13,6 +13,7 @@ from altopt.io.array_io import finite, required
 
 KINDS = ("constant", "indicator", "count", "measurement", "as given")
 CONSTANT, INDICATOR, COUNT, MEASUREMENT, AS_GIVEN = range(len(KINDS))
+ENTRIES = 2**20  # of a sparse X read together
 ARRAYS = ("centre", "scale", "shift", "factor", "fill")
 
 
@@ -69,10 +70,11 @@ class Columns:
         """X as float32, each column by its kind: dense, or CSR where X is sparse and that is the smaller."""
         if not sp.issparse(X):
             return self.dense(X)
-        entries, at_zero = self.sparse(X)
-        filled, n = np.flatnonzero(at_zero), X.shape[0]
-        if 2 * (entries.nnz + len(filled) * n) > n * X.shape[1]:
+        n, at_zero = X.shape[0], self.read(np.zeros((1, len(self.kind))))[0]
+        filled = np.flatnonzero(at_zero)
+        if 2 * (X.nnz + len(filled) * n) > n * X.shape[1]:
             return self.dense(X)
+        entries = sp.csr_array((self._entries(X), X.indices, X.indptr), shape=X.shape)
         if not len(filled):
             return entries
         entries.data[np.isin(entries.indices, filled)] = 0.0
@@ -90,23 +92,14 @@ class Columns:
             self.read(X[rows].toarray() if sp.issparse(X) else np.asarray(X[rows]), out[rows])
         return out
 
-    def sparse(self, X: Any) -> tuple[Any, Array]:
-        """What a zero is read as, and CSR entries that are to be added to it: those of X, on its own indices."""
-        at_zero = self.read(np.zeros((1, len(self.kind))))[0]
-        data = np.empty(X.nnz, np.float32)
-        for part in row_blocks(X.nnz, 2**20):
-            columns = X.indices[part]
-            data[part] = self._entries(X.data[part], columns) - at_zero[columns]
-        return sp.csr_array((data, X.indices, X.indptr), shape=X.shape), at_zero
-
-    def _entries(self, x: Array, columns: Array) -> Array:
-        kind = self.kind[columns]
-        if (kind == COUNT).all():
-            return np.asarray(signed_sqrt(x) * self.factor[columns].astype(np.float32))
-        out = np.empty(len(x), np.float32)
-        for one in np.unique(kind):
-            here = np.flatnonzero(kind == one)
-            out[here] = self._of_kind(one, x[here], columns[here])
+    def _entries(self, X: Any) -> Array:
+        """The stored numbers of a sparse X."""
+        out = np.empty(X.nnz, np.float32)
+        for part in row_blocks(X.nnz, ENTRIES):
+            kind = self.kind[X.indices[part]]
+            for one in np.unique(kind):
+                here = part.start + np.flatnonzero(kind == one)
+                out[here] = self._of_kind(one, X.data[here], X.indices[here])
         return out
 
     def read(self, block: Array, out: Array | None = None) -> Array:

@@ -36,19 +36,15 @@ class FeatureMatrix:
     """
 
     def __init__(self, X: Any, columns: Columns | None = None) -> None:
-        self.X = X
         self.n_rows, self.n_columns = int(X.shape[0]), int(X.shape[1])
         self.columns = Columns.as_given(np.zeros(self.n_columns)) if columns is None else columns
-        self._entries: Any = None  # of a sparse X
-        if sp.issparse(X):  # as entries beside one row, which is what a zero is read as
-            self._entries, self._at_zero = self.columns.sparse(X)
+        self._is_read = bool(sp.issparse(X))  # what is sparse, at once: it takes no more memory than X
+        self._X = self.columns.transform(X) if self._is_read else X
 
     def _blocks(self) -> Iterator[tuple[slice, Any]]:
         for rows in row_blocks(self.n_rows):
-            if self._entries is None:
-                yield rows, self.columns.read(np.asarray(self.X[rows]))
-            else:
-                yield rows, self._entries[rows]
+            block = self._X[rows]
+            yield rows, block if self._is_read else self.columns.read(np.asarray(block))
 
     def times(self, W: Array) -> Array:
         """X W as float32 (n x k)."""
@@ -56,28 +52,23 @@ class FeatureMatrix:
         out = allocate((self.n_rows, W.shape[1]), np.float32)
         for rows, block in self._blocks():
             out[rows] = block @ W
-        if self._entries is not None and self._at_zero.any():
-            out += self._at_zero @ W
         return out
 
     def transpose_times(self, Q: Array) -> Array:
         """X' Q as float32 (d x k)."""
         Q = np.ascontiguousarray(Q, dtype=np.float32)
-        if self._entries is None:
-            total = np.zeros((self.n_columns, Q.shape[1]), dtype=np.float32)
-            for rows, block in self._blocks():
-                total += block.T @ Q[rows]
-            return total
-        total = np.asarray(self._entries.T @ Q)
-        if self._at_zero.any():
-            total += np.outer(self._at_zero, Q.sum(axis=0, dtype=np.float64)).astype(np.float32)
+        if self._is_read:
+            return np.asarray(self._X.T @ Q)
+        total = np.zeros((self.n_columns, Q.shape[1]), dtype=np.float32)
+        for rows, block in self._blocks():
+            total += block.T @ Q[rows]
         return total
 
     def toarray(self) -> Array:
         """The whole matrix as float32 (n x d)."""
         out = allocate((self.n_rows, self.n_columns), np.float32)
         for rows, block in self._blocks():
-            out[rows] = block if self._entries is None else block.toarray() + self._at_zero
+            out[rows] = block.toarray() if sp.issparse(block) else block
         return out
 
 

@@ -9,9 +9,8 @@ import scipy.sparse as sp
 
 from altopt.arrays import Array, row_blocks
 from altopt.defaults import DEFAULTS
-from altopt.operator.columns import CONSTANT, COUNT, INDICATOR, MEASUREMENT, Columns, tamed
+from altopt.operator.columns import CONSTANT, COUNT, ENTRIES, INDICATOR, MEASUREMENT, Columns, tamed
 
-ENTRIES = 2**20  # of a sparse X looked at together
 GATHERED = 2**24  # numbers of whole columns held together
 PROBES = 64  # random directions that the size of a direction is estimated from
 NORMAL_QUARTILES = 1.349  # standard deviations between the quartiles of a normal distribution
