@@ -18,6 +18,7 @@ from altopt_lab.experiments.work import Contexts
 from altopt_lab.records import Records
 
 N_SPLITS, N_SLOW = 10, 3
+NETWORKS = {peer.name for peer in PEERS if peer.slow == "always"}
 LARGE = ("CS", "Physics")  # slow peers take minutes on them: one split
 
 
@@ -77,7 +78,7 @@ def request(dataset: str | None, rate: str | None, method: str | None, n_splits:
 
 
 def plan(contexts: Contexts, part: Part) -> list[BreadthRun]:
-    """All runs in order: every cell's first split before any second one."""
+    """All runs in order: every cell's first split before any second one, networks after all others."""
     runs = []
     for name in part.names:
         data = contexts(name).dataset
@@ -86,7 +87,7 @@ def plan(contexts: Contexts, part: Part) -> list[BreadthRun]:
                 if part.wants(draw, method):
                     n_splits = min(usual, part.n_splits or usual)
                     runs += [BreadthRun(method, name, draw, number) for number in range(n_splits)]
-    return sorted(runs, key=lambda run: run.number)
+    return sorted(runs, key=lambda run: (run.method in NETWORKS, run.number))
 
 
 def results(

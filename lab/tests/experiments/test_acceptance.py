@@ -16,7 +16,7 @@ from altopt_lab.experiments.protocols import Cell
 from altopt_lab.experiments.robustness import FlippedLabels, RandomEdges, shuffled, with_flips
 from altopt_lab.records import Records
 
-DATA = communities(n_nodes=300, n_classes=3, seed=1)
+DATA = communities(n_nodes=150, n_classes=3, seed=1)
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def test_random_edges_keep_about_the_degrees():
     before, degrees = DATA.graph.degrees, A.sum(axis=1)
     assert (A != A.T).nnz == 0
     assert A.diagonal().sum() == 0
-    assert degrees.sum() == pytest.approx(before.sum(), rel=0.1)
+    assert degrees.sum() == pytest.approx(before.sum(), rel=0.15)
     assert np.corrcoef(before, degrees)[0, 1] > 0.9
     assert A.multiply(DATA.graph.adjacency).sum() < 0.2 * A.sum()
 
