@@ -130,12 +130,13 @@ class Honesty:
     calibration: float
 
 
-def honesty_of(runs: list[Record]) -> Honesty:
-    intervals = np.array([run["interval"] for run in runs])
+def honesty_of(runs: list[Record], what: str = "") -> Honesty:
+    """Of the accuracy, or of ROC AUC where `what` is "auc_"."""
+    intervals = np.array([run[f"{what}interval"] for run in runs])
     return Honesty(
         len(runs),
-        100 * float(np.mean([run["estimate"] - run["truth"] for run in runs])),
-        100 * float(np.mean([run["holds"] for run in runs])),
+        100 * float(np.mean([run[f"{what}estimate"] - run[f"{what}truth"] for run in runs])),
+        100 * float(np.mean([run[f"{what}holds"] for run in runs])),
         100 * float(np.mean(intervals[:, 1] - intervals[:, 0])),
         float(np.mean([run["calibration_error"] for run in runs])),
     )

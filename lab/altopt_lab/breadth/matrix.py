@@ -18,7 +18,7 @@ from altopt_lab.experiments.work import Contexts
 from altopt_lab.records import Records
 
 N_SPLITS, N_SLOW = 10, 3
-NETWORKS = {peer.name for peer in PEERS if peer.slow == "always"}
+NETWORKS = {peer.name for peer in PEERS if peer.is_network}
 LARGE = ("CS", "Physics")  # slow peers take minutes on them: one split
 
 

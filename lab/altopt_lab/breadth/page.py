@@ -151,19 +151,17 @@ def honesty_table(cells: list[Cell]) -> Table:
     by_draw = sorted(cells, key=lambda cell: cell.draw)
     for name, cell in [(str(cell.draw), cell) for cell in by_draw] + [(cell.dataset, cell) for cell in cells]:
         groups.setdefault(name, []).extend(cell.runs.get(OURS, {}).values())
-    rows = []
-    for name, runs in groups.items():
-        if runs:
-            one = honesty_of(runs)
-            figures = (
-                f"{one.error:+.1f}",
-                f"{one.holds:.0f} %",
-                f"{one.width:.1f}",
-                f"{one.calibration:.3f}",
-            )
-            rows.append((name, str(one.n_runs), *figures))
+    rows = [honesty_row(name, runs) for name, runs in groups.items() if runs]
+    ranked = [run for cell in cells for run in cell.runs.get(OURS, {}).values() if "auc_holds" in run]
+    rows += [honesty_row("ROC AUC of two classes", ranked, "auc_")] if ranked else []
     columns = ("", "runs", "estimate - truth", "interval holds", "its width", "calibration error")
     return Table("Honesty", columns, rows or [(NOT_RUN, *[""] * 5)], right=(1, 2, 3, 4, 5))
+
+
+def honesty_row(name: str, runs: list[Record], what: str = "") -> tuple[str, ...]:
+    one = honesty_of(runs, what)
+    figures = (f"{one.error:+.1f}", f"{one.holds:.0f} %", f"{one.width:.1f}", f"{one.calibration:.3f}")
+    return name, str(one.n_runs), *figures
 
 
 def summary(records: Iterable[Record]) -> str:

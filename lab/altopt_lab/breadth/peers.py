@@ -74,20 +74,24 @@ class Peer:
     fit : callable
         From a Task to distributions over the classes of its labels, for all nodes.
     needs : "graph", "no graph" or ""
-    slow : "always", "wide" or ""
-        When it is run on three splits alone: always, or where X has more than 256 columns.
+    is_network : bool
+        Trained with torch, slowly.
+    slow_if_wide : bool
+        Slow where X has more than 256 columns.
     """
 
     name: str
     fit: Callable[[Task], Array]
     needs: str = ""
-    slow: str = ""
+    is_network: bool = False
+    slow_if_wide: bool = False
 
     def suits(self, graph: Any) -> bool:
         return self.needs != ("graph" if graph is None else "no graph")
 
     def is_slow(self, n_features: int) -> bool:
-        return self.slow == "always" or (self.slow == "wide" and n_features > WIDE)
+        """Whether it is run on few splits alone."""
+        return self.is_network or (self.slow_if_wide and n_features > WIDE)
 
 
 def classified(model: Any, X: Any, task: Task) -> Array:
@@ -184,11 +188,11 @@ PEERS = (
     Peer("LabelSpreading", on_adjacency(LabelSpreading), "graph"),
     Peer("LabelPropagation", on_adjacency(LabelPropagation), "graph"),
     Peer("logistic regression", logistic_regression),
-    Peer("self-training", self_training, slow="wide"),
+    Peer("self-training", self_training, slow_if_wide=True),
     Peer("logistic regression on ties", on_ties(C=1.0), "graph"),
     Peer("logistic regression on ties, C=10", on_ties(C=10.0), "graph"),
-    Peer("boosted trees", boosted_trees, slow="wide"),
-    Peer("LINKX", network("LINKX"), "graph", slow="always"),
-    Peer("GCN", network("GCN"), "graph", slow="always"),
-    Peer("APPNP", network("APPNP"), "graph", slow="always"),
+    Peer("boosted trees", boosted_trees, slow_if_wide=True),
+    Peer("LINKX", network("LINKX"), "graph", is_network=True),
+    Peer("GCN", network("GCN"), "graph", is_network=True),
+    Peer("APPNP", network("APPNP"), "graph", is_network=True),
 )

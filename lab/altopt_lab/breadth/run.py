@@ -16,6 +16,7 @@ from altopt.arrays import Array
 from altopt.datasets import Dataset
 from altopt.datasets.splits import Split, hide
 from altopt.selection.calibration import calibration_error
+from altopt.selection.leave_one_out import LeaveOneOut
 from altopt.threads import threads_for
 from altopt_lab.breadth.data import metric_of, raw_name
 from altopt_lab.breadth.draws import Draw
@@ -79,17 +80,19 @@ class BreadthRun(Work):
         data = contexts(self.dataset).dataset
         split = self.draw.split(data, self.number)
         task = task_of(data, split, self.number, epochs=self.method != OURS)
-        with warnings.catch_warnings(), threads_for(0, with_torch=True):
+        peer = PEER.get(self.method)
+        with warnings.catch_warnings(), threads_for(0, with_torch=peer is not None and peer.is_network):
             warnings.simplefilter("ignore")  # what a fit warns of is in its figures
             began = time.process_time()
-            model = AltOpt(random_state=self.number) if self.method == OURS else None
-            if model is None:
-                S = PEER[self.method].fit(task)
-            else:
-                S = model.fit(task.X, task.y, graph=task.graph).label_distributions_
+            model = AltOpt(random_state=self.number)
+            S = ours(model, task) if peer is None else peer.fit(task)
             seconds = time.process_time() - began
         record = judged(S, task, data, split) | {"seconds": round(seconds, 4)}
-        return record if model is None else record | self_assessment(model, data.y)
+        return record if peer is not None else record | self_assessment(model, data.y)
+
+
+def ours(model: AltOpt, task: Task) -> Array:
+    return model.fit(task.X, task.y, graph=task.graph).label_distributions_
 
 
 def task_of(data: Dataset, split: Split, seed: int, *, epochs: bool = True) -> Task:
@@ -120,14 +123,30 @@ def self_assessment(model: AltOpt, y: Array) -> Record:
     known = np.isin(y[hidden], model.classes_)
     S = model.label_distributions_[hidden]
     codes = np.where(known, codes, -1)
-    low, high = model.leave_one_out_.interval
+    told = model.leave_one_out_
+    low, high = told.interval
     return {
         "plan": str(model.choice_["plan"]),
-        "estimate": round(float(model.leave_one_out_.accuracy), 6),
+        "taken_as": told.draw,
+        "estimate": round(float(told.accuracy), 6),
         "interval": [round(float(low), 6), round(float(high), 6)],
         "truth": round(truth, 6),
         "holds": bool(low <= truth <= high),
         "calibration_error": round(calibration_error(S, codes), 6),
+    } | auc_assessment(told, S, codes)
+
+
+def auc_assessment(told: LeaveOneOut, S: Array, codes: Array) -> Record:
+    """The same of ROC AUC, where there are two classes and it is told."""
+    if S.shape[1] != 2 or np.isnan(told.auc):
+        return {}
+    low, high = told.auc_interval
+    truth = float(roc_auc_score(codes, S[:, 1]))
+    return {
+        "auc_estimate": round(float(told.auc), 6),
+        "auc_interval": [round(float(low), 6), round(float(high), 6)],
+        "auc_truth": round(truth, 6),
+        "auc_holds": bool(low <= truth <= high),
     }
 
 

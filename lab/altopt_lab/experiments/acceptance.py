@@ -10,8 +10,6 @@ not made again for the same code; seconds are of one core.
 import argparse
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -21,9 +19,12 @@ from altopt_lab.breadth.cells import cells_of
 from altopt_lab.breadth.data import TABLES, read
 from altopt_lab.breadth.draws import FEW, Draw
 from altopt_lab.breadth.run import OURS, BreadthRun, code
+from altopt_lab.experiments import honesty
+from altopt_lab.experiments import irrelevant_column as columns
 from altopt_lab.experiments.checkout import Checkout
 from altopt_lab.experiments.context import DatasetContexts
 from altopt_lab.experiments.fresh_splits import DEVELOPMENT, FIRST, NOW, FreshRun
+from altopt_lab.experiments.honesty_report import criteria
 from altopt_lab.experiments.protocols import CELLS, Cell
 from altopt_lab.experiments.robustness import FlippedLabels, RandomEdges, Trial
 from altopt_lab.experiments.run import Run
@@ -49,7 +50,6 @@ SEMI_SUPERVISED = (
 FLIPS_FOUND = {"Cora": 0.7, "CiteSeer": 0.7, "Photo": 0.7, "Tolokers": 0.6}
 RANDOM_EDGES = ("Cora", "PubMed", "Tolokers")
 TUNED = Cell("CiteSeer", "20")
-COLUMNS, HONESTY = "altopt_lab.experiments.irrelevant_column", "altopt_lab.experiments.honesty"
 
 
 @dataclass
@@ -188,16 +188,12 @@ class ColumnRun(Work):
         return {"dataset": self.dataset, "column": self.column, "seed": self.seed, "code": code()}
 
     def measure(self, contexts: Contexts) -> Record:
-        columns = import_module(COLUMNS)
-        found = columns.run(columns.read(self.dataset), self.column, self.seed, True)
+        found = columns.run(columns.read(self.dataset), self.column, self.seed, cross_fit=True)
         return {"score": 100 * found["score"]}
 
 
 def irrelevant_column(ask: Acceptance) -> list[Verdict]:
     """Points that a column costs, on each data set over all kinds of column."""
-    if find_spec(COLUMNS) is None:
-        return [Verdict("an irrelevant column", None, f"there is no {COLUMNS}")]
-    columns = import_module(COLUMNS)
     kinds = [kind for kind in columns.COLUMNS if kind != "useful"]
     lines, all_lost = [], []
     for name in columns.DATA:
@@ -215,12 +211,9 @@ def irrelevant_column(ask: Acceptance) -> list[Verdict]:
 
 def honest_estimates(ask: Acceptance) -> list[Verdict]:
     """The criteria of the experiment on honesty."""
-    if find_spec(HONESTY) is None:
-        return [Verdict("honest estimates", None, f"there is no {HONESTY}")]
-    honesty = import_module(HONESTY)
     out = ask.records.path.with_name(f"honesty-{code()}.jsonl")
     honesty.make(out, honesty.datasets(), len(ask.splits(10)), 0)
-    told = import_module(f"{HONESTY}_report").criteria(read_records(out))
+    told = criteria(read_records(out))
     return [Verdict(line[7:], line.startswith("met"), "as said") for line in told]
 
 

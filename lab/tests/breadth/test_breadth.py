@@ -59,9 +59,7 @@ def test_nodes_without_a_label_are_never_drawn():
         assert (y[np.concatenate([split.train, split.validation, split.test])] >= 0).all()
 
 
-@pytest.mark.parametrize(
-    "peer", [peer for peer in PEERS if peer.slow != "always"], ids=lambda peer: peer.name
-)
+@pytest.mark.parametrize("peer", [peer for peer in PEERS if not peer.is_network], ids=lambda peer: peer.name)
 def test_peers_learn_from_few_labels(peer):
     data = GRAPH if peer.suits(GRAPH.graph) else read("wine")
     given = task(data)
