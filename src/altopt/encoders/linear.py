@@ -128,13 +128,20 @@ def C_from_effective_rank(rows: Any) -> float:
 def effective_rank(rows: Any) -> float:
     """(sum of e)^2 / sum of e^2 over the eigenvalues e of the rows' second moments, from a sample of rows.
 
-    The sum is the mean squared length of a row, the sum of squares the mean squared product of two different rows.
+    The sum is the mean squared length of a row, the sum of squares the mean squared product of two different rows:
+    of all pairs, sum_ij (x_i x_j)^2 = ||X'X||^2, without each row's own.
     """
     n = rows.shape[0]
     sample = rows[np.linspace(0, n - 1, min(n, DEFAULTS.C_sample)).astype(np.int64)]
-    gram = (sample @ sample.T).toarray() if sp.issparse(sample) else sample @ sample.T
-    products = np.asarray(gram, dtype=np.float64)
-    lengths = np.diag(products)
+    squared = sample.multiply(sample) if sp.issparse(sample) else np.square(sample)
+    lengths = np.asarray(squared.sum(axis=1, dtype=np.float64)).ravel()
     pairs = len(lengths) * (len(lengths) - 1)
-    squares = max(float(np.sum(products**2) - np.sum(lengths**2)), 0.0) / max(pairs, 1)
+    squares = max(sum_of_squares(sample) - float(np.sum(lengths**2)), 0.0) / max(pairs, 1)
     return float(np.mean(lengths) ** 2 / squares) if squares > 0 else DEFAULTS.C_rank
+
+
+def sum_of_squares(rows: Any) -> float:
+    """Of the products of all pairs of rows, from the smaller of the two second moments."""
+    moments = rows @ rows.T if rows.shape[0] < rows.shape[1] else rows.T @ rows
+    entries = moments.data if sp.issparse(moments) else np.ravel(moments)
+    return float(np.sum(np.square(entries, dtype=np.float64)))

@@ -68,7 +68,10 @@ class FeatureMatrix:
         """The whole matrix as float32 (n x d)."""
         out = allocate((self.n_rows, self.n_columns), np.float32)
         for rows, block in self._blocks():
-            out[rows] = block.toarray() if sp.issparse(block) else block
+            if sp.issparse(block):
+                block.toarray(out=out[rows])
+            else:
+                out[rows] = block
         return out
 
 

@@ -87,8 +87,9 @@ class Numbers:
         n_present, n_nonzero = np.full(d, n), np.zeros(d, np.int64)
         for values, columns in entries(X):
             if sp.issparse(X):
-                np.minimum.at(low, columns, values)
-                np.maximum.at(high, columns, values)
+                there, first, sorted_values = by_column(values, columns, d)
+                low[there] = np.minimum(low[there], np.minimum.reduceat(sorted_values, first))
+                high[there] = np.maximum(high[there], np.maximum.reduceat(sorted_values, first))
                 total += np.bincount(columns, np.abs(values), d)
                 n_nonzero += np.bincount(columns[values != 0], minlength=d)
                 continue
@@ -119,6 +120,13 @@ def entries(X: Any) -> Iterator[tuple[Array, Any]]:
     else:
         for rows in row_blocks(X.shape[0]):
             yield np.asarray(X[rows]), slice(None)
+
+
+def by_column(values: Array, columns: Array, n_columns: int) -> tuple[Array, Array, Array]:
+    """The columns that have entries, where each one's entries begin, and the entries, sorted by their column."""
+    once = sp.csr_array((values, columns, np.array([0, len(values)])), shape=(1, n_columns)).tocsc()
+    there = np.flatnonzero(np.diff(once.indptr))
+    return there, once.indptr[there], once.data
 
 
 def two_valued(X: Any, low: Array, high: Array, n_zero: Array) -> Array:

@@ -94,7 +94,9 @@ class CrossFitter:
             kept = self.journal.once(f"{name}, without fold {k}", partial(fit, k))
             F = kept["F"]
             yield Fold(*self.masks(k), F, kept.get("P", F[:0]), kept.get("with_all_labels"))
-            release_free_memory()
+            release_free_memory(
+                len(self.data.codes) * self.data.n_classes * np.dtype(self.data.dtype).itemsize
+            )
 
     def masks(self, k: int) -> tuple[Array, Array]:
         """Which of the evaluated nodes are in fold k, and which nodes keep their labels without it."""

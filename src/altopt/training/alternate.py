@@ -263,7 +263,7 @@ def update_F(
 def solve_from_start(objective: Objective, state: State, solver: Solver) -> Solution:
     """The solver's F from state.start; the former F is released first, since the new one takes as much memory."""
     state.F = state.start
-    release_free_memory()
+    release_free_memory(state.F.nbytes)
     state.last_start = None if solver.converges else state.start
     solution = solver.solve(objective, state.start)
     state.last_steps = solution.steps
@@ -282,7 +282,7 @@ def train_encoder(
     # P and the last start are released during training; not an empty slice, which would keep all of P
     state.last_start = state.last_steps = None
     state.P = np.empty((0, targets.shape[1]), dtype=state.P.dtype)
-    release_free_memory()
+    release_free_memory(state.F.nbytes)
     loss = state.learner.train(problem.rows[np.concatenate([L, nodes])], targets, weights, schedule.n_epochs)
     state.P = np.ascontiguousarray(state.learner.predict(problem.rows), dtype=problem.dtype)
     state.start = pseudo_labels.next_start(state.F)

@@ -29,6 +29,7 @@ def find_native() -> Any:
 
 
 COMPILED = find_native()
+MIN_RELEASED = 2**24  # bytes of a block from which giving back what is free is worth its time
 
 
 def requested() -> str:
@@ -60,7 +61,10 @@ def description() -> str:
     return f"native kernels for {COMPILED.level()}"
 
 
-def release_free_memory() -> None:
-    """Return the heap's freed memory to the system, between phases that allocate different things."""
-    if COMPILED is not None:
+def release_free_memory(block_bytes: float) -> None:
+    """Return the heap's freed memory to the system, between phases that allocate different blocks of this size.
+
+    Small ones are kept: they would be asked for again at once, page by page.
+    """
+    if COMPILED is not None and block_bytes >= MIN_RELEASED:
         COMPILED.release_free_memory()
