@@ -26,7 +26,8 @@ breadth` does that and writes this page from the records.
   split that has some, to choose the epoch (by accuracy); where there are none, the last of 500 epochs counts.
   `AltOpt()` and all others never see a validation label.
 - **Peers** come with the settings that their library or paper gives them. Dense columns are standardised for them,
-  sparse rows scaled to length one (logistic regression has C = 10 there); boosted trees are scikit-learn's
+  sparse rows scaled to length one (logistic regression has C = 10 there), for GCN and APPNP to sum one, for LINKX not
+  at all; boosted trees are scikit-learn's
   HistGradientBoosting on X, its means over neighbours and over theirs, and degrees, with 64 leading directions in the
   place of more than 256 columns. Label propagation runs on the graph, or on both its kernels where there is none.
 - **Figures** are accuracy in %, ROC AUC where one of two classes has less than 30 % of the nodes, as mean ± standard
