@@ -6,6 +6,7 @@ from typing import Any
 
 from altopt import AltOpt
 from altopt_lab.bench import machine, networks, optional, worker
+from altopt_lab.bench.dense import beside_boosted_trees
 from altopt_lab.bench.graphs import SEED, Case
 from altopt_lab.bench.report import TIMES, Report, ResultTable, times_table
 from altopt_lab.bench.same_accuracy import to_the_same_accuracy
@@ -28,6 +29,7 @@ def run(case: Case, repeats: int | None, log: Log) -> Report:
         five_rounds(case, report, log)
     if case.size.name == "cora":
         to_the_same_accuracy(report, log)
+        beside_boosted_trees(report, log)
     return report
 
 

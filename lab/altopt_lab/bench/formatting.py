@@ -36,6 +36,7 @@ HEADINGS = {
     "touched": "touched",
     "changed": "changed",
     "memory_mb": "memory, MB",
+    "auc": "ROC AUC, %",
 }
 LEFT_ALIGNED = ("who", "note")
 
@@ -52,7 +53,7 @@ def cell(column: str, value: Any) -> str:
         return f"{value:.1e}"
     if column == "accuracy":
         return f"{100 * value:.2f}"
-    if column in ("gb_s", "gflops"):
+    if column in ("gb_s", "gflops", "auc"):
         return f"{value:.1f}"
     return f"{value:,}" if isinstance(value, int) else str(value)
 

@@ -14,6 +14,7 @@ from altopt.arrays import Array
 from altopt.fitted.push import TOLERANCE_ON_LARGE_GRAPHS as TOLERANCE
 from altopt.operator.kernels.push import observed_pushes
 from altopt_lab.bench import graphs
+from altopt_lab.bench.dense import update_by_a_label
 from altopt_lab.bench.graphs import SEED, Case
 from altopt_lab.bench.report import Report, ResultTable
 from altopt_lab.bench.timing import Log
@@ -70,6 +71,8 @@ def run(case: Case, repeats: int | None, log: Log) -> Report:
         explain_p99_ms=1e3 * by_name[case.size.name, "explain, one node"]["p99"],
         ledger=by_name[case.size.name, "explain, one node"]["error"],
     )
+    if case.size.name == "cora":
+        update_by_a_label(report, log)
     if "200k" in cases:
         large, grown = (by_name[name, "update, one label"] for name in ("200k", "4x"))
         report.measure(

@@ -10,7 +10,9 @@ import scipy.sparse as sp
 
 from altopt.arrays import one_hot
 from altopt.cli.main import run
+from altopt.datasets import communities
 from altopt_lab.bench import (
+    dense,
     diffusion,
     encoder,
     fit,
@@ -30,7 +32,7 @@ from altopt_lab.bench import (
     worker,
 )
 from altopt_lab.bench.page import page
-from altopt_lab.bench.report import times_table
+from altopt_lab.bench.report import Report, times_table
 from altopt_lab.bench.timing import Contestant, Timing, Unavailable, race
 
 TINY = replace(
@@ -295,6 +297,27 @@ def test_the_update_report(case):
 
 
 # in a process of its own
+
+
+def test_a_dense_graph_is_updated_and_compared(monkeypatch):
+    made = communities(300, 2, seed=0)
+    train = np.arange(300) % 2 == 0
+    splits = {"train": train[None], "validation": ~train[None], "test": ~train[None]}
+    graph = replace(made, splits=splits)
+    monkeypatch.setattr(dense, "available", lambda: {"Tolokers": True})
+    monkeypatch.setattr(dense, "load", lambda name: graph)
+    monkeypatch.setattr(dense, "LABELS", 3)
+    monkeypatch.setattr(dense, "FITS", 1)
+    report = Report("update", "cora", "", 1)
+    dense.update_by_a_label(report, hush)
+    dense.beside_boosted_trees(report, hush)
+    assert report.measures.keys() == {"dense_update", "boosted_trees"}
+    update = report.tables[0].rows[1]
+    assert 0 < update["ratio"] < 1
+    assert update["error"] < 1e-3
+    monkeypatch.setattr(dense, "available", lambda: {"Tolokers": False})
+    dense.update_by_a_label(report, hush)
+    assert "not measured" in report.notes[0]
 
 
 def test_a_task_in_its_own_process_reports_its_own_memory():
