@@ -1,6 +1,6 @@
 """What each number of the recipe is worth: fits with half and with double of it beside the same fits as they are.
 
-    python -m altopt_lab.experiments.defaults_worth [NAME ...] [--out results/defaults.jsonl] [--splits 3]
+    python -m altopt_lab.experiments.defaults_worth [NAME ...] [--out results/defaults.jsonl] [--splits 2]
 
 Every number of `altopt.defaults` is changed alone: integers rounded, tuples element by element, flags flipped. One JSON
 line a fit; fits on record are not made again for the same code. What is on record is summed up in worth.json beside
@@ -45,6 +45,7 @@ PANEL: tuple[tuple[str, Draw], ...] = (
     ("moons", FEW[1]),
     ("wine", FEW[2]),
 )
+LARGE = ("PubMed", "Photo", "Tolokers")  # one split at the most
 NO_FIT = {"suggest": "suggestions alone use it, no fit does"}  # by the first word of a name
 
 
@@ -160,6 +161,7 @@ def plan(
         for change in changes
         for number in range(n_splits)
         for dataset, draw in panel
+        if number == 0 or dataset not in LARGE
     ]
 
 
@@ -229,7 +231,7 @@ def main() -> None:
     )
     parser.add_argument("names", nargs="*", help="numbers; by default all")
     parser.add_argument("--out", type=Path, default=Path("results/defaults.jsonl"), help="the records")
-    parser.add_argument("--splits", type=int, default=3, help="of each data set")
+    parser.add_argument("--splits", type=int, default=2, help="of each data set but the large ones")
     parser.add_argument("--datasets", nargs="+", help="only these of the panel")
     parser.add_argument(
         "--budget", type=float, default=float("inf"), help="hours after which nothing is begun"
