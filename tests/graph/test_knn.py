@@ -73,3 +73,8 @@ def test_there_are_no_more_neighbours_than_points():
 def test_a_number_of_neighbours_that_is_none_is_refused(k):
     with pytest.raises(InputError, match="n_neighbors must be a whole number from 1 to"):
         neighbour_graph(X, k)
+
+
+def test_a_metric_that_does_not_exist_is_refused():
+    with pytest.raises(InputError, match="metric must be one of euclidean"):
+        Neighbours(np.eye(3), 1, metric="p")

@@ -7,8 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from altopt.errors import InputError
 from altopt.graph import Graph
 from altopt.graph.settings import check_setting
+
+METRICS = ("euclidean", "cosine", "cityblock", "chebyshev")
 
 Ends = tuple[NDArray[np.int64], NDArray[np.int64]]
 
@@ -24,7 +27,7 @@ class Neighbours:
     n_neighbors : int, default 10
         Neighbours of each row.
     metric : str, optional
-        One of scikit-learn's. Default: "cosine" for a sparse X, "euclidean" for a dense one.
+        "euclidean", "cosine", "cityblock" or "chebyshev". Default: "cosine" for a sparse X, else "euclidean".
 
     Examples
     --------
@@ -42,6 +45,8 @@ class Neighbours:
 
     def __post_init__(self) -> None:
         check_setting("n_neighbors", self.n_neighbors)
+        if self.metric is not None and self.metric not in METRICS:
+            raise InputError(f"metric must be one of {', '.join(METRICS)}, but is {self.metric!r}.")
 
     def graph(self) -> Graph:
         """An edge of weight 1 wherever one of two rows is among the nearest of the other."""
