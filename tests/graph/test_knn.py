@@ -108,3 +108,8 @@ def test_by_kind_further_rows_are_read_as_those_of_the_fit():
     grown = Neighbours.by_kind(table[:100], 5).with_rows(table[100:])
     rows, known = grown.edges_of(table[100:])
     assert {(k, 100 + k) for k in range(20)} <= set(zip(rows.tolist(), known.tolist()))
+
+
+def test_a_metric_that_does_not_exist_is_refused():
+    with pytest.raises(InputError, match="metric must be one of euclidean"):
+        Neighbours(np.eye(3), 1, metric="p")

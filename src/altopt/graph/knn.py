@@ -7,10 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from altopt.errors import InputError
 from altopt.graph import Graph
 from altopt.graph.settings import check_setting
 from altopt.operator.columns import Columns
 from altopt.operator.kinds import columns_of
+
+METRICS = ("euclidean", "cosine", "cityblock", "chebyshev")
 
 Ends = tuple[NDArray[np.int64], NDArray[np.int64]]
 
@@ -26,7 +29,7 @@ class Neighbours:
     n_neighbors : int, default 10
         Neighbours of each row.
     metric : str, optional
-        One of scikit-learn's. Default: "cosine" for a sparse X, "euclidean" for a dense one.
+        "euclidean", "cosine", "cityblock" or "chebyshev". Default: "cosine" for a sparse X, else "euclidean".
     columns : Columns, optional
         How X was read, and further rows are to be; None: as they are.
 
@@ -47,6 +50,8 @@ class Neighbours:
 
     def __post_init__(self) -> None:
         check_setting("n_neighbors", self.n_neighbors)
+        if self.metric is not None and self.metric not in METRICS:
+            raise InputError(f"metric must be one of {', '.join(METRICS)}, but is {self.metric!r}.")
 
     @classmethod
     def by_kind(cls, X: Any, n_neighbors: int = 10) -> "Neighbours":

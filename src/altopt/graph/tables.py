@@ -5,6 +5,7 @@ import stat
 from collections.abc import Callable, Iterable
 from decimal import Decimal
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any
 
 import numpy as np
@@ -312,7 +313,13 @@ def _map_array(path: PathLike) -> Array:
     _refuse_absent(path)
     try:
         X: Array = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (ValueError, OSError, EOFError) as error:
+    except (
+        ValueError,
+        OSError,
+        EOFError,
+        TokenError,
+        SyntaxError,
+    ) as error:  # numpy parses a header as Python
         raise InputError(f"{path} is not a file written by numpy.save ({_line(error)}).") from error
     if X.ndim != 2 or X.dtype.kind not in "biuf":
         raise InputError(f"{path} must hold a 2-D array of numbers; it holds {X.dtype} of shape {X.shape}.")

@@ -165,6 +165,8 @@ class BlockInputs(Inputs):
         sizes = finite(state, "sizes", (len(parts), 2))
         if sizes.dtype != np.float64 or (sizes <= 0).any():
             raise InputError("The stored sizes of the blocks of inputs are not numbers above 0.")
+        if len({part.Z.shape[0] for part in parts}) != 1:
+            raise InputError("The stored blocks of inputs are not of the same nodes.")
         return PreparedBlocks(parts, self.scaling, tuple((a, b) for a, b in sizes.tolist()))
 
     def memory(self, shape: SourceShape) -> InputMemory:
