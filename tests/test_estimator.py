@@ -22,7 +22,12 @@ from altopt.inputs import HopInputs, ReducedInputs
 from altopt.training.class_priors import validation_weights
 from problems import block_graph, two_communities
 
-EXPECTED_TO_FAIL = {"check_classifiers_classes": "it uses -1 as a class; here -1 marks an unknown label"}
+REPEATED = "a repeated row is another node of the graph, and a node without a label stays one"
+EXPECTED_TO_FAIL = {
+    "check_classifiers_classes": "it uses -1 as a class; here -1 marks an unknown label",
+    "check_sample_weight_equivalence_on_dense_data": REPEATED,
+    "check_sample_weight_equivalence_on_sparse_data": REPEATED,
+}
 CHECKS = list(estimator_checks_generator(AltOpt(), expected_failed_checks=EXPECTED_TO_FAIL, mark="xfail"))
 
 
@@ -40,6 +45,51 @@ def test_scikit_learns_checks_are_all_there():
     names = [name_of(check.values[1] if hasattr(check, "values") else check[1]) for check in CHECKS]
     assert len(names) >= 55
     assert "check_classifiers_train" in names
+    assert len(EXPECTED_TO_FAIL) == 3
+
+
+# sample weights
+
+
+def test_a_label_of_weight_zero_is_ignored(data):
+    X, y, _, A = data
+    weights, fewer = np.ones(len(y)), y.copy()
+    weights[np.flatnonzero(y >= 0)[::4]] = 0.0
+    fewer[np.flatnonzero(y >= 0)[::4]] = -1
+    one = AltOpt(random_state=0, n_rounds=1).fit(X, y, graph=A, sample_weight=weights)
+    other = AltOpt(random_state=0, n_rounds=1).fit(X, fewer, graph=A)
+    assert_array_equal(one.scores_, other.scores_)
+    assert_array_equal(one.labelled_, other.labelled_)
+    assert one.leave_one_out_.interval == other.leave_one_out_.interval
+
+
+def test_weights_count_in_the_training_and_in_the_estimate(data):
+    X, y, truth, A = data
+    y = y.copy()
+    wrong = np.flatnonzero(y >= 0)[::3]
+    y[wrong] = 1 - truth[wrong]
+    weights = np.where(np.isin(np.arange(len(y)), wrong), 0.01, 1.0)
+    plain = AltOpt(random_state=0, cross_fit=True).fit(X, y, graph=A)
+    weighted = AltOpt(random_state=0, cross_fit=True).fit(X, y, graph=A, sample_weight=100 * weights)
+    assert weighted.leave_one_out_.accuracy > plain.leave_one_out_.accuracy
+    right = [np.mean(m.encoder_output_.argmax(axis=1) == truth) for m in (plain, weighted)]
+    assert right[1] >= right[0]
+
+
+@pytest.mark.parametrize(
+    ("weights", "told"),
+    [
+        (lambda n: np.ones(n - 1), "Give one number a node"),
+        (lambda n: np.full(n, -1.0), "is -1.0 at node"),
+        (lambda n: np.full(n, np.nan), "is nan at node"),
+        (lambda n: np.zeros(n), "fewer than two classes"),
+        (lambda n: ["much"] * n, "must hold numbers"),
+    ],
+)
+def test_weights_that_are_none_are_refused(data, weights, told):
+    X, y, _, A = data
+    with pytest.raises(InputError, match=told):
+        AltOpt().fit(X, y, graph=A, sample_weight=weights(len(y)))
 
 
 @pytest.fixture(scope="module")

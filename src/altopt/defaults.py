@@ -287,17 +287,7 @@ class Defaults:
         "weight of the prior: labels, at half a unit of log T",
         "So few labels cannot tell; set by hand.",
     )
-    power_temperature: float = number(
-        1.5,
-        "prior of temperature_",
-        "Shares of F are mostly overconfident by as much. The form was compared on splits 100 to 103 of five "
-        "benchmark graphs, on nodes neither labelled nor tested (docs/results.md); the number is by hand.",
-    )
     power_bounds: tuple[float, float] = number((0.1, 10.0), "bounds of temperature_", HAND)
-    power_prior: float = number(
-        1.0, "weight of that prior, as (log T)^2 against squared standard errors", HAND
-    )
-    power_variance: float = number(0.05, "added to the variance p (1 - p) of the accuracy", HAND)
     confidence_sample: int = number(20_000, "unlabelled nodes whose confidence is matched", TIME)
 
     # suggestions

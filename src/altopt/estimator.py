@@ -24,7 +24,7 @@ from altopt.graph.features import read_features
 from altopt.graph.knn import Neighbours
 from altopt.graph.magnitudes import column_exponents, scaled, scaled_later, warn_of_lost
 from altopt.graph.settings import check_settings
-from altopt.graph.validation import UNKNOWN, read_validation, read_y
+from altopt.graph.validation import UNKNOWN, read_sample_weight, read_validation, read_y
 from altopt.inputs import Inputs
 from altopt.io import store
 from altopt.io.files import as_path
@@ -193,6 +193,7 @@ class AltOpt(FittedAttributes, ClassifierMixin, BaseEstimator):  # type: ignore[
         X: Any,
         y: Any,
         graph: Any = None,
+        sample_weight: Any = None,
         validation: tuple[Any, Any] | None = None,
         *,
         on_round: OnRound | None = None,
@@ -209,6 +210,8 @@ class AltOpt(FittedAttributes, ClassifierMixin, BaseEstimator):  # type: ignore[
             Labels; -1, None or NaN where unknown.
         graph : anything that Graph takes, optional
             None builds a symmetric k-nearest-neighbour graph of X.
+        sample_weight : array-like (n_nodes,), optional
+            Of labels in the encoder's training and the accuracy; F keeps to each alike, but ignores those of weight 0.
         validation : (nodes, labels), optional
             Used to keep the best round and for nothing else. If it has the same number of nodes in every class it is
             treated as stratified, and accuracy is reweighted to class priors estimated from the confusion matrix.
@@ -230,9 +233,10 @@ class AltOpt(FittedAttributes, ClassifierMixin, BaseEstimator):  # type: ignore[
         if exponents is not None:
             warn_of_lost(X)
         classes, codes = read_y(y, X.shape[0], self.classes)
+        weights, codes = read_sample_weight(sample_weight, codes)
         neighbours, graph = self._read_graph(graph, X, row_ids)
         judged = read_validation(validation, graph, codes != UNKNOWN, classes)
-        source = Source(X, exponents, graph, neighbours, classes, codes, judged)
+        source = Source(X, exponents, graph, neighbours, classes, codes, judged, weights)
         self._fitted = fit_model(parameters, source, Progress(on_round, folder, resume))
         return self
 

@@ -7,14 +7,22 @@ from numpy.testing import assert_allclose
 from altopt import InputError
 from altopt.arrays import certainty, softmax
 from altopt.defaults import DEFAULTS
-from altopt.selection.calibration import TemperedShares, calibration_error, fit_temperature, match_confidence
+from altopt.selection.calibration import (
+    NodeKind,
+    TemperedShares,
+    calibration_error,
+    column_factors,
+    fit_temperature,
+    match_confidence,
+)
 
 
 def test_matched_confidence_is_the_accuracy_given_enough_labels():
     F = np.random.default_rng(0).dirichlet(np.ones(4), 500)
     T = match_confidence(F, 0.7, 1e6)
     assert TemperedShares(T).soften(F).max(axis=1).mean() == pytest.approx(0.7, abs=0.01)
-    assert match_confidence(F, 0.7, 1e-6) == pytest.approx(DEFAULTS.power_temperature, rel=0.02)
+    few = TemperedShares(match_confidence(F, 1.0, 4)).soften(F)  # four hits of four
+    assert few.max(axis=1).mean() == pytest.approx(0.9, abs=0.01)
 
 
 @pytest.mark.parametrize("T", [0.1, 1.0, 1.5, 10.0])
@@ -61,3 +69,26 @@ def test_calibration_error_tells_sure_from_right():
     S = np.tile([0.8, 0.2], (10, 1))
     assert calibration_error(S, np.array([0] * 8 + [1] * 2)) == pytest.approx(0.0)
     assert calibration_error(S, np.zeros(10, dtype=int)) == pytest.approx(0.2)
+
+
+def test_factors_bring_the_mean_to_given_shares_and_labels_follow():
+    F = np.random.default_rng(3).dirichlet([3.0, 2.0, 1.0], 600)
+    shares = np.array([0.1, 0.2, 0.7])
+    readout = TemperedShares(0.8, tuple(column_factors(F, shares, 0.8)))
+    assert_allclose(readout.soften(F).mean(axis=0), shares, atol=1e-3)
+    assert np.bincount(readout.read(F).label, minlength=3).argmax() == 2
+
+
+def test_nodes_without_edges_or_evidence_are_read_apart():
+    F = np.array([[0.8, 0.2]] * 3)
+    readout = TemperedShares(1.0, isolated=2.0, unreached=(0.3, 0.7))
+    kinds = np.array([NodeKind.TIED, NodeKind.ISOLATED, NodeKind.UNREACHED])
+    assert_allclose(readout.soften(F, kinds), [[0.8, 0.2], [2 / 3, 1 / 3], [0.3, 0.7]])
+    assert readout.read(F, kinds).label.tolist() == [0, 0, 1]
+    assert_allclose(readout.soften(F), F)
+
+
+@pytest.mark.parametrize("wrong", [{"factors": (1.0, 0.0)}, {"isolated": 0.0}, {"unreached": (-1.0, 2.0)}])
+def test_parts_of_a_readout_are_checked(wrong):
+    with pytest.raises(InputError, match=next(iter(wrong))):
+        TemperedShares(1.0, **wrong)

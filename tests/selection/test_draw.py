@@ -85,3 +85,11 @@ def test_class_priors_that_are_none_are_refused(prior, told):
 def test_shares_are_put_in_the_order_of_the_classes_and_at_sum_one():
     with pytest.warns(UserWarning, match="sums to 4"):
         assert_allclose(read_class_prior({"b": 3, "a": 1}, CLASSES), [0.25, 0.75])
+
+
+def test_given_weights_multiply_those_of_the_draw():
+    counts, codes, given = np.array([2, 2]), np.array([0, 0, 1, 1]), np.array([3.0, 1.0, 1.0, 1.0])
+    random = Draw("at random", counts / 4, "").node_weights(codes, counts, given)
+    assert_allclose(random, given / 6)
+    by_class = Draw("by class", np.array([0.8, 0.2]), "").node_weights(codes, counts, given)
+    assert_allclose(by_class, [0.6, 0.2, 0.1, 0.1])

@@ -57,14 +57,17 @@ def test_a_clear_winner_must_win_by_standard_errors_and_by_a_gain():
 def test_optimism_lowers_the_value_by_half_and_the_lower_limit_by_the_whole():
     plain, flattered = Accuracy(0.8, 0.01), Accuracy(0.8, 0.01, 0.1)
     assert flattered.value == pytest.approx(0.75)
+    assert Accuracy(0.8, 0.01, 0.1, at_random=False).value == 0.8
     assert flattered.interval[1] == plain.interval[1]
     assert flattered.interval[0] == pytest.approx(limits(0.7, 0.01)[0])
 
 
 def test_what_users_hear():
     draw = Draw("at random", np.array([0.7, 0.3]), "")
-    assert "Nothing was learnt" in nothing_learnt(Accuracy(0.72, 0.01), draw, 100)
+    assert "Nothing was learnt" in nothing_learnt(Accuracy(0.72, 0.005), draw, 200)
     assert nothing_learnt(Accuracy(0.9, 0.01), draw, 100) == ""
+    assert nothing_learnt(Accuracy(0.75, 0.1), draw, 10) == ""  # ten labels cannot tell even that
+    assert "Nothing was learnt" in nothing_learnt(Accuracy(0.6, 0.1), draw, 10)
     assert "10 labels cannot tell" in too_wide(Accuracy(0.9, 0.1), 10)
     assert too_wide(Accuracy(0.9, 0.001), 1000) == ""
 

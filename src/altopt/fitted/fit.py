@@ -48,6 +48,7 @@ class Source:
     classes: Array
     codes: Array  # the class of each node, -1 where unknown
     validation: tuple[Array, Array] | None  # positions and classes
+    sample_weight: Array | None = None  # of each node
 
 
 @dataclass(frozen=True)
@@ -95,6 +96,7 @@ def fit_by_steps(
         n_diffusion=parameters.n_diffusion,
         seed=seed_of(parameters.random_state) if checkpoint is None else checkpoint.seed,
         class_prior=read_class_prior(parameters.class_prior, classes),
+        sample_weight=source.sample_weight,
         eager=eager_limit(n, len(classes), parameters.cross_fit, parameters.numbers),
         defaults=parameters.numbers,
     )
@@ -165,7 +167,7 @@ def unjudged_readout(data: FitData, rule: PseudoLabels, F: Array) -> ReadoutRule
     """How F is read where no labels were held out: as the rule does, or so that given class shares are kept to."""
     if not isinstance(data.class_prior, np.ndarray):
         return PlainReadout(rule)
-    T, labelled = data.defaults.power_temperature, data.labelled
+    T, labelled = 1.0, data.labelled  # no held-out label tells another
     counts = np.bincount(data.codes[labelled], minlength=data.n_classes)
     shares = shares_of_rest(data.class_prior, counts, int((~labelled).sum()))
     factors = column_factors(F if labelled.all() else F[~labelled], shares, T, data.defaults)

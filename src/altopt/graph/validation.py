@@ -1,4 +1,4 @@
-"""y and validation labels: read in any form, checked once."""
+"""y, validation labels and sample weights: read in any form, checked once."""
 
 import numbers
 import warnings
@@ -13,6 +13,7 @@ from altopt.graph import Graph
 from altopt.graph.ids import comes_from
 
 UNKNOWN = -1
+MAX_WEIGHT = 1e30
 
 
 def read_y(y: Any, n_rows: int, classes: Any = None) -> tuple[Array, Array]:
@@ -176,3 +177,33 @@ def read_validation(
             f"validation holds the label {labels[unknown].tolist()[0]!r}, which is not among the classes."
         )
     return positions, np.searchsorted(classes, labels)
+
+
+def read_sample_weight(sample_weight: Any, codes: Array) -> tuple[Array | None, Array]:
+    """Weights of all nodes, 1 on average over the labelled ones, and the classes: of weight 0, as if unknown."""
+    if sample_weight is None:
+        return None, codes
+    weights = np.asarray(sample_weight)
+    if weights.dtype.kind not in "biuf":
+        raise InputError(
+            f"sample_weight must hold numbers, but holds {weights.dtype}. Give one number a node."
+        )
+    if weights.shape != codes.shape:
+        raise InputError(
+            f"sample_weight has the shape {weights.shape}, but there are {len(codes):,} nodes. Give one number a node; "
+            "those of unlabelled nodes are not used."
+        )
+    weights, labelled = weights.astype(np.float64), codes != UNKNOWN
+    wrong = labelled & ~(np.isfinite(weights) & (weights >= 0) & (weights <= MAX_WEIGHT))
+    if wrong.any():
+        node = int(np.argmax(wrong))
+        raise InputError(
+            f"sample_weight is {weights[node]} at node {node}. Weights must be numbers from 0 to {MAX_WEIGHT:g}."
+        )
+    codes = np.where(weights > 0, codes, UNKNOWN)
+    labelled = codes != UNKNOWN
+    if len(np.unique(codes[labelled])) < 2:
+        raise InputError(
+            "sample_weight leaves labels of fewer than two classes above zero. Give others a weight above 0."
+        )
+    return np.where(labelled, weights / weights[labelled].mean(), 0.0), codes

@@ -129,14 +129,13 @@ def match_confidence(
 
     A loop that learns from its own labels grows overconfident, more so than the shorter fits that held-out labels
     come from: so the confidence of the final F on unlabelled nodes is matched. `accuracy` comes from about `n_labels`
-    labels; the fewer, the more the prior `power_temperature` counts.
+    labels; half a hit and half a miss are added to them, so that a few make nothing certain.
     """
-    variance = accuracy * (1.0 - accuracy) + defaults.power_variance
+    target = (accuracy * n_labels + 0.5) / (n_labels + 1.0)
 
     def loss(log_T: float) -> float:
-        confidence = float(np.mean(TemperedShares(float(np.exp(log_T)), factors).soften(F).max(axis=1)))
-        prior = defaults.power_prior * float(log_T - np.log(defaults.power_temperature)) ** 2
-        return n_labels * (confidence - accuracy) ** 2 / variance + prior
+        S = TemperedShares(float(np.exp(log_T)), factors).soften(F)
+        return (float(np.mean(S.max(axis=1))) - target) ** 2
 
     return minimising_temperature(loss, defaults.power_bounds)
 

@@ -46,20 +46,23 @@ class Draw:
     def at_random(self) -> bool:
         return self.kind == "at random"
 
-    def node_weights(self, codes: Array, counts: Array) -> Array:
+    def node_weights(self, codes: Array, counts: Array, given: Array | None = None) -> Array:
         """A weight for each evaluated node, of class `codes`; `counts` are the labels of each class.
+
+        Weights that were given multiply these.
 
         At random all weigh the same, and a label that could not be held out counts as a miss (Good and Turing's
         allowance for classes without a label): weights sum to the share of labels of classes that could be. Otherwise
         classes weigh as their shares, and weights sum to 1.
         """
-        evaluated = np.bincount(codes, minlength=len(counts))
+        given = np.ones(len(codes)) if given is None else given
+        evaluated = np.bincount(codes, weights=given, minlength=len(counts))
         if self.at_random:
-            return np.full(len(codes), counts[evaluated > 0].sum() / counts.sum() / max(len(codes), 1))
+            return np.asarray(given * counts[evaluated > 0].sum() / counts.sum() / max(given.sum(), 1e-300))
         share = np.where(evaluated > 0, self.shares, 0.0)
         total = share.sum()
         share = share / total if total > 0 else (evaluated > 0) / max((evaluated > 0).sum(), 1)
-        return np.asarray((share / np.maximum(evaluated, 1))[codes])
+        return np.asarray((share / np.where(evaluated > 0, evaluated, 1.0))[codes] * given)
 
 
 def read_class_prior(class_prior: Any, classes: Array) -> ClassPrior:

@@ -34,11 +34,13 @@ class Accuracy:
         v: p (1 - p) v is the variance of the estimate.
     optimism : float
         o, by which the choice among candidates flatters p.
+    at_random : bool
+        Whether labels were drawn at random.
 
     Attributes
     ----------
     value : float
-        p - o/2.
+        p - o/2. By class just p: a fit gains about o/2 there by the labels that folds go without.
     interval : (float, float)
         The lower limit for p - o, the upper one for p.
 
@@ -52,10 +54,11 @@ class Accuracy:
     rate: float
     spread: float
     optimism: float = 0.0
+    at_random: bool = True
 
     @property
     def value(self) -> float:
-        return self.rate - self.optimism / 2
+        return self.rate - self.optimism / 2 if self.at_random else self.rate
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -157,9 +160,13 @@ def too_wide(accuracy: Accuracy, n_labels: int) -> str:
 
 
 def nothing_learnt(accuracy: Accuracy, draw: Draw, n_labels: int) -> str:
-    """A sentence where p - o is not above the share of the largest class by a standard error; else none."""
+    """A sentence where p - o is not above the share of the largest class by a standard error; else none.
+
+    Where the interval is wide, labels cannot tell even that, unless p - o is below that share.
+    """
     largest = draw.shares.max()
-    if accuracy.rate - accuracy.optimism > largest + accuracy.standard_error:
+    needed = largest if is_wide(accuracy.interval) else largest + accuracy.standard_error
+    if accuracy.rate - accuracy.optimism > needed:
         return ""
     return (
         f"Nothing was learnt that {n_labels:,} held-out labels show: {100 * accuracy.value:.0f} of 100 right, where "

@@ -137,6 +137,7 @@ class Evaluator:
         # a class with a single label cannot be held out
         self.nodes = np.flatnonzero(data.labelled & (self.counts[data.codes] > 1))
         self.codes = data.codes[self.nodes]
+        self.sample_weight = None if data.sample_weight is None else data.sample_weight[self.nodes]
         self.rest = sampled(np.flatnonzero(~data.labelled), defaults.confidence_sample, data.seed)
         self.exact = exact_sample(len(self.nodes), len(data.codes), data.seed, defaults)
         self.keeps_folds = len(data.codes) * data.n_classes <= defaults.keep_folds
@@ -289,6 +290,8 @@ class Evaluator:
             seed=self.data.seed,
             repeated=self.repeated(choice),
             all_codes=self.codes,
+            sample_weight=None if self.sample_weight is None else self.sample_weight[exact],
+            all_sample_weight=self.sample_weight,
             defaults=self.data.defaults,
         )
         verdict = judge(held)
@@ -342,7 +345,7 @@ class Evaluator:
             self.held_out_scores(candidate).argmax(axis=1) == self.codes
             for candidate in choice.compared_alone
         ]
-        weights = verdict.draw.node_weights(self.codes, self.counts)
+        weights = verdict.draw.node_weights(self.codes, self.counts, self.sample_weight)
         with_graph, alone = (float(np.sum(weights * hit) / weights.sum()) for hit in correct)
         present = np.unique(self.codes)
         per_class = [tuple(float(hit[self.codes == k].mean()) for hit in correct) for k in present]

@@ -40,6 +40,8 @@ class FitData:
         The same seed gives the same bits.
     class_prior : ClassPrior
         What is known of the class shares of all nodes.
+    sample_weight : array (n_nodes,), optional
+        Weights of the labelled nodes in the encoder's training and in the estimated accuracy, 1 on average.
     eager : int
         Numbers of encoder inputs up to which they are made once.
     defaults : Defaults
@@ -73,6 +75,7 @@ class FitData:
     n_diffusion: int
     seed: int
     class_prior: ClassPrior = None
+    sample_weight: Array | None = None
     eager: int = EAGER
     defaults: Defaults = DEFAULTS
     _made: dict[Inputs, tuple[Prepared, Any]] = field(default_factory=dict)
@@ -128,6 +131,7 @@ class FitData:
             objective=candidate.objective(self.graph, self.A_tilde, Y, labelled),
             needs_confidence=candidate.feature_view.needs_confidence,
             validation=validation,
+            label_weights=None if self.sample_weight is None else self.sample_weight[labelled],
             defaults=self.defaults,
         )
 

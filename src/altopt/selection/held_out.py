@@ -19,6 +19,8 @@ from altopt.selection.estimate import Accuracy, choice_optimism, recalls, spread
 from altopt.selection.ranking import Ranking, Sample, average_precision, roc_auc
 from altopt.training.class_priors import predicted_counts
 
+# temperatures tried, unlabelled nodes that factors are found from for each, and the least probability of a label
+N_TEMPERATURES, N_ROWS, LEAST = 9, 1000, 1e-6
 N_TURNS = 3  # of accuracy, temperature and column factors, which depend on each other
 FEATURES_COUNT = 2  # labels of nodes without edges, held out, that the rate of the features alone counts as
 
@@ -69,6 +71,8 @@ class HeldOut:
         The choice among candidates, over all labels that can be held out.
     all_codes : array
         The classes of those labels.
+    sample_weight, all_sample_weight : array, optional
+        Given weights of the evaluated labels, and of all that can be held out.
     """
 
     codes: Array
@@ -86,6 +90,8 @@ class HeldOut:
     seed: int
     repeated: Repeated | None = None
     all_codes: Array | None = None
+    sample_weight: Array | None = None
+    all_sample_weight: Array | None = None
     defaults: Defaults = DEFAULTS
 
     @property
@@ -106,6 +112,27 @@ class HeldOut:
         factors = column_factors(self.rest[known], shares, T, self.defaults)
         return replace(readout, factors=tuple(factors.tolist())), self.scores * np.stack(by_fold)[self.fold]
 
+    def likeliest_temperature(self) -> float:
+        """T at which held-out labels are likeliest, each T with the factors it needs to keep to the known shares.
+
+        Where these make nearly all nodes one class, mean confidence is the same at most T and cannot tell.
+        """
+        low, high = np.log(self.defaults.power_bounds)
+        few = replace(
+            self,
+            rest=self.rest[:N_ROWS],
+            rest_by_folds=[F[:N_ROWS] for F in self.rest_by_folds],
+            rest_kinds=self.rest_kinds[:N_ROWS],
+        )
+        rows, losses = np.arange(len(self.codes)), []
+        temperatures = np.exp(np.linspace(low, high, N_TEMPERATURES))
+        for T in temperatures.tolist():
+            readout, scores = few.read_with(TemperedShares(T))
+            P = replace(readout, factors=None).soften(scores)
+            weights = self.weights(self.draw(scores.argmax(axis=1)))
+            losses.append(-float(np.sum(weights * np.log(np.maximum(P[rows, self.codes], LEAST)))))
+        return float(temperatures[int(np.argmin(losses))])
+
     def draw(self, predicted: Array) -> Draw:
         """How the labels were drawn."""
         rest = predicted_counts(self.rest)
@@ -123,12 +150,16 @@ class HeldOut:
             self.defaults,
         )
 
+    def weights(self, draw: Draw) -> Array:
+        """The weight of each evaluated label."""
+        return draw.node_weights(self.codes, self.counts, self.sample_weight)
+
     def accuracy(self, draw: Draw, predicted: Array) -> Accuracy:
         """Accuracy on the unlabelled nodes."""
-        weights = draw.node_weights(self.codes, self.counts)
+        weights = self.weights(draw)
         v = spread(weights, variance_factor(draw, self.defaults), self.n_rest)
         rate = float(np.sum(weights * (predicted == self.codes)))
-        return Accuracy(rate, v, self.optimism(draw))
+        return Accuracy(rate, v, self.optimism(draw), draw.at_random)
 
     def tempered(
         self, readout: TemperedShares, draw: Draw, predicted: Array, accuracy: float
@@ -138,7 +169,7 @@ class HeldOut:
         Nodes without edges have one of their own, for their held-out labels and, as much as two, the features alone;
         nodes that nothing is known of have the class shares. The others make up the mean.
         """
-        n_labels = 1.0 / float(np.sum(draw.node_weights(self.codes, self.counts) ** 2))
+        n_labels = 1.0 / float(np.sum(self.weights(draw) ** 2))
         kinds, rest = (
             (self.rest_kinds, self.rest) if len(self.rest) else (np.zeros(len(self.scores)), self.scores)
         )
@@ -164,7 +195,7 @@ class HeldOut:
         """By how much the choice among candidates flatters that accuracy."""
         if self.repeated is None or self.all_codes is None:
             return 0.0
-        weights = draw.node_weights(self.all_codes, self.counts)
+        weights = draw.node_weights(self.all_codes, self.counts, self.all_sample_weight)
         return choice_optimism(self.repeated.choose, self.repeated.hits, weights, self.seed, self.defaults)
 
 
@@ -186,13 +217,13 @@ class Verdict:
 def judge(held: HeldOut) -> Verdict:
     """Accuracy, calibration and ranking; with given class shares the column factors too, by turns."""
     defaults = held.defaults
-    readout = TemperedShares(defaults.power_temperature)
+    readout = TemperedShares(1.0 if held.known_shares is None else held.likeliest_temperature())
     for _ in range(1 if held.known_shares is None else N_TURNS):
         readout, scores = held.read_with(readout)
         predicted = scores.argmax(axis=1)
         draw = held.draw(predicted)
         accuracy = held.accuracy(draw, predicted)
-        weights = draw.node_weights(held.codes, held.counts)
+        weights = held.weights(draw)
         readout = held.tempered(readout, draw, predicted, accuracy.value)
     readout, scores = held.read_with(readout)
     P = replace(readout, factors=None).soften(scores, held.isolated * NodeKind.ISOLATED)

@@ -40,6 +40,8 @@ class Problem:
         Whether the objective depends on w.
     validation : (nodes, classes), optional
         Used only to keep the best round.
+    label_weights : array (n_labelled,), optional
+        Of the labelled nodes in the encoder's training; None: 1 each.
     defaults : Defaults
         The numbers of the recipe.
     """
@@ -51,7 +53,12 @@ class Problem:
     objective: Callable[[Array, Array], Objective]
     needs_confidence: bool = False
     validation: tuple[Array, Array] | None = None
+    label_weights: Array | None = None
     defaults: Defaults = DEFAULTS
+
+    def weights_of_labels(self) -> Array:
+        """The weight of each labelled node in the encoder's training."""
+        return np.ones(len(self.Y)) if self.label_weights is None else self.label_weights
 
 
 @dataclass(frozen=True)
@@ -223,7 +230,7 @@ def alternate(
 def warm_up(problem: Problem, learner: Learner, schedule: Schedule) -> State:
     """The encoder trained on the given labels alone, and F = Y."""
     L = np.flatnonzero(problem.labelled)
-    learner.train(problem.rows[L], problem.Y, np.ones(len(L)), schedule.n_warmup)
+    learner.train(problem.rows[L], problem.Y, problem.weights_of_labels(), schedule.n_warmup)
     P = np.ascontiguousarray(learner.predict(problem.rows), dtype=problem.dtype)
     F = allocate(P.shape, problem.dtype)
     F[:] = 0.0
@@ -274,11 +281,11 @@ def solve_from_start(objective: Objective, state: State, solver: Solver) -> Solu
 def train_encoder(
     problem: Problem, state: State, pseudo_labels: PseudoLabels, schedule: Schedule, reading: Readout
 ) -> Training:
-    """n_epochs on the labelled nodes (weight 1) and on pseudo labels; P, and where the next update of F starts."""
+    """n_epochs on the labelled nodes and on pseudo labels; P, and where the next update of F starts."""
     L = np.flatnonzero(problem.labelled)
     nodes, weights = pseudo_labels.choose(reading, problem.labelled, schedule.seed + state.n_done)
     targets = training_targets(problem, state, pseudo_labels, reading, nodes)
-    weights = np.concatenate([np.ones(len(L)), weights])
+    weights = np.concatenate([problem.weights_of_labels(), weights])
     # P and the last start are released during training; not an empty slice, which would keep all of P
     state.last_start = state.last_steps = None
     state.P = np.empty((0, targets.shape[1]), dtype=state.P.dtype)
