@@ -14,6 +14,8 @@ from altopt.operator.columns import CONSTANT, COUNT, ENTRIES, INDICATOR, MEASURE
 GATHERED = 2**24  # numbers of whole columns held together
 PROBES = 64  # random directions that the size of a direction is estimated from
 NORMAL_QUARTILES = 1.349  # standard deviations between the quartiles of a normal distribution
+MAX_COMPARED = 1000  # columns up to which all are compared with each other
+TINY = 1e-300  # where a variance is 0
 ROUNDING = 1e-12  # differences that are no larger, relative to the numbers, are none
 
 
@@ -22,11 +24,13 @@ def columns_of(X: Any) -> Columns:
 
     - A constant has one value and is dropped.
     - An indicator has two, read as absent and present.
-    - A count is 0 where something is absent: in at least `zero_share` of the rows where no number is negative, else in
-      most rows; and about as large as other such columns are. Its root is read, so that zeros stay zero.
+    - A count is 0 where something is absent: in at least `zero_share` of the rows where no number is negative (in one,
+      where most columns are such), else in most rows; and it is about as large as other such columns are. Its root is
+      read, so that zeros stay zero.
     - All else is a measurement: centred, scaled by its quartiles, large deviations tamed.
 
-    Beside counts and indicators a measurement has the variance of one direction that they fill. Alone it has 1.
+    Beside counts and indicators a measurement has the variance of one direction that they fill. Where measurements are
+    more than these directions, every column weighs by what it shares with the others (`weighed`).
     """
     found = Numbers.of(X)
     constant = found.high - found.low <= ROUNDING * np.maximum(np.abs(found.high), np.abs(found.low))
@@ -36,6 +40,8 @@ def columns_of(X: Any) -> Columns:
         | (found.touches_zero & ((found.zero_share >= DEFAULTS.zero_share) | two_valued))
     )
     typical = float(np.median(found.size[absent])) if absent.any() else 1.0
+    if 2 * absent.sum() > (~constant).sum():
+        absent |= ~constant & found.touches_zero
     ratio = found.size / typical
     alike = absent & (ratio <= DEFAULTS.peer_ratio) & (ratio >= 1 / DEFAULTS.peer_ratio)
     kind = np.select([constant, two_valued, alike], [CONSTANT, INDICATOR, COUNT], MEASUREMENT).astype(
@@ -51,8 +57,12 @@ def columns_of(X: Any) -> Columns:
     measured = np.flatnonzero(kind == MEASUREMENT)
     if not len(measured):
         return columns
-    columns = with_measurements(columns, X, measured)
-    return with_means(columns, X) if found.missing else columns
+    variance, n_directions = 1.0, 0.0
+    if (factor * (kind != MEASUREMENT)).any():
+        variance, n_directions = directions_filled(columns, X)
+    columns = with_measurements(columns, X, measured, variance)
+    columns = with_means(columns, X) if found.missing else columns
+    return weighed(columns, X) if len(measured) > n_directions else columns
 
 
 @dataclass(frozen=True)
@@ -141,15 +151,13 @@ def two_valued(X: Any, low: Array, high: Array, n_zero: Array) -> Array:
     return found
 
 
-def with_measurements(columns: Columns, X: Any, measured: Array) -> Columns:
-    """The columns with centre, scale and variance of those that are measurements."""
+def with_measurements(columns: Columns, X: Any, measured: Array, variance: float) -> Columns:
+    """The columns with centre, scale and factor of those that are measurements, for this variance."""
     found = {name: getattr(columns, name).copy() for name in ("centre", "scale", "shift", "factor")}
     for column, values, n_zero in whole_columns(X, measured):
         for name, value in measurement(values, n_zero).items():
             found[name][column] = value
-    others = replace(columns, factor=np.where(columns.kind == MEASUREMENT, 0.0, columns.factor))
-    if others.factor.any():
-        found["factor"][measured] *= np.sqrt(variance_of_a_direction(others, X))
+    found["factor"][measured] *= np.sqrt(variance)
     return replace(columns, **found)
 
 
@@ -199,20 +207,52 @@ def measurement(values: Array, n_zero: int) -> dict[str, float]:
     }
 
 
-def variance_of_a_direction(columns: Columns, X: Any) -> float:
-    """tr(C^2) / tr(C), C the covariance of X by kind: the eigenvalue of C that its variance meets on average."""
+def directions_filled(columns: Columns, X: Any) -> tuple[float, float]:
+    """The variance of a direction that counts and indicators fill, and how many they fill.
+
+    With C their covariance tr(C^2) / tr(C), the eigenvalue that their variance meets on average, and tr(C)^2 / tr(C^2).
+    """
     n, d = X.shape
+    others = replace(columns, factor=np.where(columns.kind == MEASUREMENT, 0.0, columns.factor))
     probes = np.eye(d) if d <= PROBES else np.random.default_rng(0).standard_normal((d, PROBES))
     probes = probes.astype(np.float32)
     mean, square, product = np.zeros(d), np.zeros(d), np.zeros(probes.shape)
     for rows in row_blocks(n):
-        block = columns.transform(X[rows])
+        block = others.transform(X[rows])
         mean += np.asarray(block.sum(axis=0, dtype=np.float64)) / n
         square += np.asarray((block * block).sum(axis=0, dtype=np.float64)) / n
         product += block.T @ (block @ probes) / n
     product -= np.outer(mean, mean @ probes)
     trace, norms = float(np.sum(square - mean**2)), np.sum(product**2, axis=0)
-    return float(norms.sum() if d <= PROBES else norms.mean()) / trace
+    variance = float(norms.sum() if d <= PROBES else norms.mean()) / trace
+    return variance, trace / variance
+
+
+def weighed(columns: Columns, X: Any) -> Columns:
+    """The columns, each weighed by what it shares with the others: one that nothing confirms counts for little.
+
+    With r its correlations with the d - 1 others, s = sum r^2 beyond what n rows of unrelated columns show, and never
+    less than the standard deviation of that: s = max(sum r^2 - (d - 1) / n, 0) + sqrt(2 (d - 1)) / n. Its variance is
+    multiplied by s / (1 + s), and all by one number so that the mean of these is 1.
+    """
+    varied = np.flatnonzero(columns.factor)
+    d, n = len(varied), X.shape[0]
+    if not 2 <= d <= MAX_COMPARED:
+        return columns
+    mean, C = np.zeros(d), np.zeros((d, d))
+    for rows in row_blocks(n):
+        block = columns.dense(X[rows])[:, varied].astype(np.float64)
+        mean += block.sum(axis=0) / n
+        C += block.T @ block / n
+    C -= np.outer(mean, mean)
+    variance = np.diag(C)
+    squares = C**2 / np.maximum(np.outer(variance, variance), TINY)
+    chance = max(d - 1, 1) / n
+    shared = np.maximum(squares.sum(axis=1) - 1.0 - chance, 0.0) + np.sqrt(2 * chance / n)
+    weight = shared / (1.0 + shared)
+    by = np.ones(len(columns.kind))
+    by[varied] = np.sqrt(weight / weight.mean())
+    return replace(columns, factor=columns.factor * by, fill=columns.fill * by)
 
 
 def with_means(columns: Columns, X: Any) -> Columns:
