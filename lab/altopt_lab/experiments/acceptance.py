@@ -147,18 +147,15 @@ def other_graphs(ask: Acceptance) -> list[Verdict]:
 
 
 def tables(ask: Acceptance) -> list[Verdict]:
-    """Tables without a graph, 3, 5 and 10 labels of each class."""
+    """Tables without a graph, 3, 5 and 10 labels of each class, beside the best peer of each of the three."""
     lines, gaps = [], []
     for name in TABLES:
         cells = [ask.cell(name, draw, (OURS, *SEMI_SUPERVISED)) for draw in FEW]
-        means = {
-            who: float(np.mean([mean_of(cell, who) for cell in cells])) for who in (OURS, *SEMI_SUPERVISED)
-        }
-        best = max(SEMI_SUPERVISED, key=lambda who: means[who])
-        gaps.append(means[OURS] - means[best])
-        lines.append(at_least(f"{name}, accuracy", means[OURS], means[best] - 1.0, f" ({best})"))
-    claim = "mean of all, above the best peer of each data set"
-    return [*lines, at_least(claim, float(np.mean(gaps)), 1.0)]
+        ours = float(np.mean([mean_of(cell, OURS) for cell in cells]))
+        best = float(np.mean([max(mean_of(cell, who) for who in SEMI_SUPERVISED) for cell in cells]))
+        gaps.append(ours - best)
+        lines.append(at_least(f"{name}, accuracy", ours, best - 1.0))
+    return [*lines, at_least("mean over all, points above the best peers", float(np.mean(gaps)), 1.0)]
 
 
 @dataclass(frozen=True)
