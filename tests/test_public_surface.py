@@ -22,13 +22,13 @@ NAMES = {
         as_solver
     """,
     "altopt.encoders": """
-        AttentionEncoder Encoder EnsembleEncoder KernelEncoder Learner LinearEncoder MLPEncoder
+        AttentionEncoder Encoder EnsembleEncoder KernelEncoder Learner LinearEncoder MLPEncoder MixtureEncoder
         TabularEncoder as_encoder
     """,
     "altopt.inputs": """
-        AdjacencyInputs BlockInputs ChangedNodes DegreeInputs DiffusedInputs EAGER HopInputs InputMemory
-        InputSource Inputs LazyRows NewNodes Prepared PreparedMatrix RawInputs ReducedInputs SourceShape
-        as_inputs encoder_rows unit_rows unit_sum
+        AdjacencyInputs BlockInputs ChangedNodes DegreeInputs DiffusedInputs EAGER ExtremeInputs FeatureInputs
+        HopInputs InputMemory InputSource Inputs LabelShareInputs LazyRows NewNodes Prepared PreparedMatrix
+        RawInputs ReducedInputs SourceShape StructureInputs as_inputs encoder_rows unit_rows unit_sum
     """,
     "altopt.checks": """
         check_encoder check_feature_view check_graph_view check_inputs check_label_view check_solver
@@ -39,8 +39,8 @@ NAMES = {
 
 PARAMETERS = """
     feature_weight label_weight restart n_diffusion temperature n_rounds n_warmup n_epochs n_pseudo min_confidence
-    encoder inputs solver feature_view graph_view label_view cross_fit self_loops n_neighbors classes random_state
-    defaults
+    encoder inputs solver feature_view graph_view label_view cross_fit self_loops n_neighbors classes class_prior
+    random_state defaults
 """
 
 METHODS = """

@@ -71,6 +71,20 @@ def one_hot(codes: Array, n_classes: int, dtype: Any = np.float64) -> Array:
     return rows
 
 
+def tempered(P: Array, temperature: float) -> Array:
+    """Distributions with every entry to the power 1 / temperature, each row divided by its sum.
+
+    >>> tempered(np.array([[0.8, 0.2]]), 0.5).round(3)
+    array([[0.941, 0.059]])
+    """
+    if temperature == 1.0:
+        return P
+    S = P / P.max(axis=1, keepdims=True)  # small entries may underflow, the largest must not
+    S **= 1.0 / temperature
+    S /= S.sum(axis=1, keepdims=True)
+    return np.asarray(S)
+
+
 def softmax(F: Array, temperature: float = 1.0) -> Array:
     """exp(F_ij / temperature), each row divided by its sum; finite for every finite F."""
     shifted = (F - F.max(axis=1, keepdims=True)) / temperature

@@ -196,57 +196,45 @@ class Defaults:
         PART,
     )
     encoder_tolerance: float = number(1e-4, "relative fall of the loss at which L-BFGS ends", TIME, PART)
+    label_share_prior: float = number(
+        2.0, "labels of all classes that a share among a node's neighbours starts from", HAND, CONSTANT
+    )
     kernel_gamma: float = number(3.0, "gamma of the kernel exp(gamma (cos - 1))", HAND)
     kernel_ridge: float = number(0.1, "ridge of the kernel encoder, on adjacency rows alone", HAND)
     kernel_rows: int = number(4000, "training rows up to which the kernel solution is exact", TIME, PART)
     kernel_landmarks: int = number(2000, "landmarks above", TIME, PART)
 
     # candidates
-    C_factors: tuple[float, float] = number(
-        (0.4, 3.0),
-        "factors of C in the candidates tighter and freer",
-        "Were 0.2 and 4 before e9197dc; by hand.",
-        CONSTANT,
-    )
     weight_factors: tuple[float, float] = number((0.25, 4.0), "factors of the views' weights tried", HAND)
     kernel_limit: int = number(100_000_000, "nodes times labels up to which kernels are candidates", TIME)
-    surroundings_ridge: float = number(0.5, "ridge of the kernel on ties and surroundings", HETEROPHILY)
-    forest_labels: tuple[int, int] = number(
-        (200, 10_000), "labels from and up to which a forest is grown", HAND
-    )
-    forest_trees: int = number(300, "trees of the forest", HAND)
+    forest_labels: int = number(100, "labels from which a forest is grown", HAND)
+    boosting_labels: int = number(500, "labels for each class but one from which trees are boosted", HAND)
+    boosting_rounds: int = number(100, "trees for each class in a boosted sum", HAND)
+    narrow: int = number(64, "columns of X up to which trees read them as they are", HAND)
+    forest_trees: int = number(100, "trees of the forest", HAND)
     forest_leaf: int = number(2, "least nodes in a leaf", HETEROPHILY)
     forest_features: float = number(0.3, "share of the inputs tried at a split", HAND)
     forest_components: int = number(32, "leading directions of each hop that the forest reads", HETEROPHILY)
-    alone_components: int = number(256, "leading directions of the features alone", HAND)
-    alone_min_z: float = number(
-        2.0,
-        "standard errors by which the features alone must win",
-        "A graph is not to be set aside on a slight lead (commit d166be9); the number was not measured.",
-    )
 
     # comparison and cross-fitting
-    n_folds: int = number(
-        5, "folds of held-out labels", "Usual for cross-validation; another number was not measured."
+    n_folds: int = number(3, "folds of held-out labels", "Five chose no better (prototype on ten graphs).")
+    choosing_labels: int = number(3000, "labels that choose, at most", TIME)
+    usual_lead: float = number(
+        5.0,
+        "fall of the summed log loss by which another candidate must win",
+        "What a handful of labels can say by chance. Prototype on thirteen graphs.",
     )
+    min_z: float = number(
+        1.0, "standard errors by which a candidate must win", "The one-standard-error rule."
+    )
+    mixture_weight: float = number(0.1, "least weight of a part of a mixture", HAND)
+    mixture_parts: int = number(3, "parts of a mixture at most", TIME)
     fold_rounds: int = number(2, "rounds of a fit without a fold", TIME)
     fold_pseudo_limit: int = number(1500, "pseudo labels in a round of a fit without a fold", TIME)
     large: int = number(5_000_000, "numbers of F from which candidates are not compared", TIME)
     n_folds_large: int = number(2, "folds from there on", TIME)
     keep_folds: int = number(
         1_000_000, "numbers of F up to which P of the folds is kept and weights compared", MEMORY
-    )
-    many_labels: int = number(100, "held-out labels from which `min_z` decides, below `min_z_few`", HAND)
-    min_z: float = number(
-        1.0, "standard errors by which a candidate must win", "The one-standard-error rule."
-    )
-    min_z_few: float = number(
-        2.5, "standard errors by which it must win with few labels", "A few labels cannot tell; not measured."
-    )
-    min_gain: float = number(
-        0.005,
-        "fall of the Brier score that counts",
-        "A difference must matter too (commit 36bd13f); by hand.",
     )
 
     # leave-one-out
@@ -280,13 +268,6 @@ class Defaults:
     )
 
     # calibration
-    softmax_temperature: float = number(0.2, "prior temperature of a candidate's probabilities", HAND)
-    softmax_bounds: tuple[float, float] = number((0.02, 2.0), "bounds of that temperature", HAND)
-    softmax_prior: float = number(
-        10.0,
-        "weight of the prior: labels, at half a unit of log T",
-        "So few labels cannot tell; set by hand.",
-    )
     power_bounds: tuple[float, float] = number((0.1, 10.0), "bounds of temperature_", HAND)
     confidence_sample: int = number(20_000, "unlabelled nodes whose confidence is matched", TIME)
 

@@ -129,11 +129,6 @@ class DenseOnly(Sound):
         return inner.train(np.asarray(X), targets, weights, n_epochs) if isinstance(X, np.ndarray) else 0.0
 
 
-class NoVariants(Sound):
-    def variants(self):
-        return ["tighter"]
-
-
 class NotFitted(Sound):
     def fitted_to(self, rows):
         return None
@@ -164,7 +159,6 @@ class NoLearner(Sound):
         (WritesToTargets, "writes to the arrays it is given"),
         (LooksAtTheOthers, "a row's prediction depends on which rows"),
         (DenseOnly, "it does not learn from sparse rows"),
-        (NoVariants, "variants is not a list of pairs"),
         (NotFitted, "fitted_to does not return an Encoder"),
         (RefusesMissing, "predictions are not distributions.*takes_missing"),
         (NoLearner, "begin does not return a subclass"),

@@ -5,14 +5,12 @@ import pytest
 from numpy.testing import assert_allclose
 
 from altopt import InputError
-from altopt.arrays import certainty, softmax
-from altopt.defaults import DEFAULTS
+from altopt.arrays import certainty
 from altopt.selection.calibration import (
     NodeKind,
     TemperedShares,
     calibration_error,
     column_factors,
-    fit_temperature,
     match_confidence,
 )
 
@@ -53,16 +51,6 @@ def test_reading_in_blocks_is_reading_at_once():
 def test_a_temperature_is_above_zero(temperature):
     with pytest.raises(InputError, match="temperature must be a number above 0"):
         TemperedShares(temperature)
-
-
-def test_a_fitted_temperature_finds_the_true_one_and_keeps_to_the_prior_without_labels():
-    rng = np.random.default_rng(0)
-    S = rng.dirichlet(np.ones(3), 4000)
-    codes = np.array([rng.choice(3, p=row) for row in softmax(S, 0.5)])
-    found = fit_temperature(lambda T: softmax(S, T), codes, np.ones(4000))
-    assert found == pytest.approx(0.5, rel=0.15)
-    few = fit_temperature(lambda T: softmax(S[:1], T), codes[:1], np.ones(1))
-    assert few == pytest.approx(DEFAULTS.softmax_temperature, rel=0.15)
 
 
 def test_calibration_error_tells_sure_from_right():

@@ -14,9 +14,10 @@ from altopt.graph import Graph
 from altopt.inputs import ReducedInputs
 from altopt.operator import NormalizedAdjacency
 from altopt.selection.candidates import Candidate, alternatives, default_inputs, reweighted
-from altopt.selection.cross_fit import CrossFitter, assemble_folds, stratified_folds
+from altopt.selection.cross_fit import CrossFitter, assemble_folds
 from altopt.selection.evaluation import Evaluator
 from altopt.selection.fit_data import FitData
+from altopt.selection.folds import stratified_folds
 from altopt.selection.leave_one_out import (
     exact_sample,
     series_diagonal,
@@ -129,7 +130,7 @@ def test_what_is_said_of_a_node_does_not_depend_on_its_label(data):
 def test_other_weights_are_evaluated_with_the_same_P(data):
     data, candidate = fit_data(data), candidate_of()
     fitter = fitter_of(data)
-    fold = next(fitter.folds(candidate))
+    fold = fitter.of_fold(candidate, 0)
     assert_allclose(fitter.scores_with_weights(candidate, fold), fold.F, atol=1e-8)
     for other in reweighted(candidate):
         L = np.eye(N) - data.A_tilde.as_dense()
@@ -144,7 +145,7 @@ def test_the_weights_chosen_are_the_weights_fitted(data):
     made, y = data
     named = AltOpt(feature_weight=2.0, random_state=0).fit(made.X, y, graph=made.graph)
     assert not any("smoother" in entry["plan"] for entry in named.choice_["considered"])
-    lenient = replace(DEFAULTS, min_z_few=0.0, min_gain=0.0, alone_min_z=0.0)  # the lowest error wins
+    lenient = replace(DEFAULTS, min_z=0.0, usual_lead=0.0)  # the lowest error wins
     model = AltOpt(random_state=0, defaults=lenient).fit(made.X, y, graph=made.graph)
     best = min(model.choice_["considered"], key=lambda entry: entry["error"])
     assert model.choice_["plan"] == model.plan_.name == best["plan"]
@@ -177,15 +178,15 @@ def test_a_sample_is_seeded_and_of_the_size_promised():
     assert exact_sample(5000, 10_000, 0, replace(DEFAULTS, exact_labels=300)).sum() == 300
 
 
-@pytest.mark.parametrize(("n_labels", "offered"), [(150, False), (300, True), (20_000, False)])
-def test_a_forest_needs_labels_and_a_lead_of_ties(data, n_labels, offered):
-    candidates = {other.name: other for other in alternatives(candidate_of(), data[0].graph, n_labels)}
-    assert ("forest" in candidates) == offered
-    if offered:
-        assert candidates["forest"].only_after == (
-            candidates["ties"],
-            candidates["ties and surroundings"],
-        )
+@pytest.mark.parametrize(
+    ("n_labels", "trees"), [(90, set()), (300, {"forest"}), (1000, {"forest", "boosted trees"})]
+)
+def test_trees_need_labels(data, n_labels, trees):
+    candidates = {
+        other.name: other for other in alternatives(candidate_of(), fit_data(data).source, n_labels, CLASSES)
+    }
+    assert {name for name, other in candidates.items() if other.dear} == trees
+    assert all(other.unsmoothed for other in candidates.values())
 
 
 # as users meet it
@@ -270,7 +271,7 @@ def test_folds_that_are_kept_and_folds_that_are_not_give_the_same(data):
     kept = AltOpt(**settings).fit(made.X, y, graph=made.graph)
     not_kept = replace(DEFAULTS, keep_folds=1)
     at_once = AltOpt(**settings, defaults=not_kept).fit(made.X, y, graph=made.graph)
-    assert at_once.choice_ == kept.choice_
+    assert at_once.choice_["plan"] == kept.choice_["plan"]
     assert_array_equal(at_once.leave_one_out_.scores, kept.leave_one_out_.scores)
     left_open = AltOpt(random_state=0, defaults=not_kept).fit(made.X, y, graph=made.graph)
     assert not any("smoother" in entry["plan"] for entry in left_open.choice_["considered"])
@@ -290,7 +291,7 @@ def test_large_graphs_are_cross_fitted_before_the_fit_on_two_folds(data):
     evaluator = Evaluator(of_fit, solvers, ClassBalanced(), Schedule(40, 5, 40, 0, 0.001))
     assert set(evaluator.fitter.fold[y >= 0]) == {0, 1}
     assert evaluator.fitter.schedule.n_rounds == 0
-    choice = evaluator.choose(model.plan_, [candidate_of()], None, tune_weights=True)
+    choice = evaluator.choose(model.plan_, [candidate_of()], tune_weights=True)
     assert choice.plan is model.plan_
     before = evaluator.cross_fit(model.plan_)  # made by choose
     assert all(len(fold.P) == 0 for fold in before.folds)

@@ -12,8 +12,10 @@ from altopt import AltOpt
 from altopt.arrays import Array
 from altopt.datasets import Dataset
 from altopt.datasets.splits import Split
+from altopt.inputs import InputSource
+from altopt.operator import NormalizedAdjacency
 from altopt.selection.calibration import calibration_error
-from altopt.selection.candidates import alternatives, without_graph
+from altopt.selection.candidates import alternatives
 from altopt.views import SquaredLaplacianView, TwoHopView
 from altopt_lab.baselines import SearchSpace
 from altopt_lab.experiments import config
@@ -24,7 +26,15 @@ from altopt_lab.metrics import accuracy
 
 INDUCTIVE_SETTINGS: Settings = {"restart": 1.0, "n_pseudo": 0, "n_rounds": 0}
 OTHER_VIEWS: dict[str, Any] = {"squared Laplacian": SquaredLaplacianView, "two hops": TwoHopView}
-PLANS = ("usual", "tighter", "freer", "ties", "ties and surroundings", "features alone", *OTHER_VIEWS)
+PLANS = (
+    "usual",
+    "features alone",
+    "features and labels around",
+    "ties and features",
+    "ties before features",
+    "kernel on ties",
+    *OTHER_VIEWS,
+)
 
 
 @dataclass(frozen=True)
@@ -157,7 +167,9 @@ class FixedPlanMethod(DefaultMethod):
         data: Any = context.dataset
         n, d = data.X.shape
         usual = AltOpt().default_candidate(n, d, len(split.train))
-        plans = [usual, *alternatives(usual, data.graph, len(split.train)), without_graph(usual)]
+        A_tilde = NormalizedAdjacency(data.graph.adjacency)
+        source = InputSource(data.graph, A_tilde, data.X, 1.0, 0, seed)
+        plans = [usual, *alternatives(usual, source, len(split.train), int(np.max(data.y)) + 1)]
         plans += [replace(usual, name=name, graph_view=view) for name, view in OTHER_VIEWS.items()]
         plan = next(plan for plan in plans if plan.name == self.plan)
         model = AltOpt(

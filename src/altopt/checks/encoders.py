@@ -37,7 +37,7 @@ def check_encoder(encoder: Encoder, n_inputs: int = 12, n_epochs: int = 40, seed
     - The same seed gives the same bits, whatever numpy's global generator holds.
     - `restore(state())` continues with the same bits, and a state is not changed by later training.
     - Training changes neither the settings nor the arrays it is given.
-    - NaN is accepted if it `takes_missing`; `fitted_to` and `variants` give encoders.
+    - NaN is accepted if it `takes_missing`; `fitted_to` gives an encoder.
 
     Parameters
     ----------
@@ -103,15 +103,6 @@ def trained(
 def check_capabilities(encoder: Encoder, rows: Rows) -> None:
     fitted = encoder.fitted_to(rows.X)
     require(isinstance(fitted, Encoder), encoder, "fitted_to does not return an Encoder")
-    variants = encoder.variants()
-    pairs = all(
-        isinstance(pair, tuple)
-        and len(pair) == 2
-        and isinstance(pair[0], str)
-        and isinstance(pair[1], Encoder)
-        for pair in variants
-    )
-    require(pairs, encoder, "variants is not a list of pairs (name, Encoder)")
 
 
 def check_distributions(encoder: Encoder, P: Any, n_rows: int, n_classes: int, when: str) -> None:

@@ -5,6 +5,7 @@ from altopt.encoders.encoder import Encoder, Learner
 from altopt.encoders.ensemble import EnsembleEncoder
 from altopt.encoders.kernel import KernelEncoder
 from altopt.encoders.linear import LinearEncoder
+from altopt.encoders.mixture import MixtureEncoder
 from altopt.encoders.mlp import MLPEncoder
 from altopt.encoders.tabular import TabularEncoder, as_encoder
 
@@ -16,6 +17,7 @@ __all__ = [
     "Learner",
     "LinearEncoder",
     "MLPEncoder",
+    "MixtureEncoder",
     "TabularEncoder",
     "as_encoder",
 ]

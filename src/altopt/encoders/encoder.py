@@ -49,10 +49,6 @@ class Encoder(ABC):
         """The encoder with its data-dependent settings derived from the inputs `rows`; by default itself."""
         return self
 
-    def variants(self) -> list[tuple[str, "Encoder"]]:
-        """Named encoders that a fit compares this one with, on held-out labels; by default none."""
-        return []
-
     def memory(self, n_rows: int, n_inputs: int, n_classes: int) -> float:
         """About how many bytes training on n_rows needs besides the rows; by default the weighted targets."""
         return 4.0 * n_rows * n_classes

@@ -71,13 +71,6 @@ class LinearEncoder(Encoder):
         """The encoder with C derived from the effective rank of these rows, where it is None."""
         return self if self.C is not None else replace(self, C=C_from_effective_rank(rows))
 
-    def variants(self) -> list[tuple[str, Encoder]]:
-        """ "tighter" and "freer": a stronger and a weaker penalty."""
-        return [
-            (name, replace(self, C_scale=factor * self.C_scale))
-            for name, factor in zip(("tighter", "freer"), DEFAULTS.C_factors)
-        ]
-
 
 class LinearLearner(Learner):
     def __init__(self, settings: LinearEncoder, n_inputs: int, n_classes: int) -> None:

@@ -103,10 +103,11 @@ class TabularLearner(Learner):
         rows, classes = np.nonzero((targets >= self.settings.min_share) & (parts > 0))
         weight = parts[rows, classes]
         model, examples = clone(self.model), self._readable(X[rows])
-        if isinstance(model, Pipeline):
-            model.fit(examples, classes, **{f"{model.steps[-1][0]}__sample_weight": weight})
-        else:
-            model.fit(examples, classes, sample_weight=weight)
+        last = f"{model.steps[-1][0]}__" if isinstance(model, Pipeline) else ""
+        equal = (
+            len(weight) == 0 or weight.min() == weight.max()
+        )  # boosting takes many times as long with weights
+        model.fit(examples, classes, **({} if equal else {f"{last}sample_weight": weight}))
         self.model, self.fitted = model, True
         P = np.maximum(self.predict(X), 1e-12)
         return float(-np.sum(parts * np.log(P)) / max(weights.sum(), 1e-12))

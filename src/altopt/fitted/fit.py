@@ -20,7 +20,7 @@ from altopt.io.checkpoint import Checkpoint, begin
 from altopt.operator import NormalizedAdjacency
 from altopt.operator.feature_matrix import empty_rows
 from altopt.selection.calibration import TemperedShares, column_factors
-from altopt.selection.candidates import Candidate, alternatives, without_graph
+from altopt.selection.candidates import Candidate, alternatives
 from altopt.selection.compare import Choice
 from altopt.selection.draw import read_class_prior, shares_of_rest
 from altopt.selection.estimate import nothing_learnt, too_wide
@@ -113,7 +113,7 @@ def fit_by_steps(
         if parameters.cross_fit and usual.linear:
             schedule = parameters.schedule(usual, data.seed)
             evaluator = Evaluator(data, solvers, rule, schedule, checkpoint)
-        choice = choose(parameters, usual, evaluator, graph)
+        choice = choose(parameters, usual, evaluator, data)
         data.drop_other_inputs(choice.plan)
         candidate = data.with_data_dependent_settings(choice.plan)
         inputs = data.inputs(candidate)[0]
@@ -198,14 +198,15 @@ def require_finite_outcome(outcome: Outcome) -> None:
             )
 
 
-def choose(parameters: Parameters, usual: Candidate, evaluator: Evaluator | None, graph: Graph) -> Choice:
+def choose(parameters: Parameters, usual: Candidate, evaluator: Evaluator | None, data: FitData) -> Choice:
     """The candidate to fit, among those that differ where nothing was given."""
     if evaluator is None:
         return Choice(usual, [], "cross_fit is off.")
-    numbers, free = parameters.numbers, parameters.encoder_is_free
-    alone = without_graph(usual, numbers) if free and parameters.graph_view is None else None
-    others = alternatives(usual, graph, len(evaluator.nodes), numbers) if free else []
-    return evaluator.choose(usual, others, alone, parameters.weights_are_free)
+    others: list[Candidate] = []
+    if parameters.encoder_is_free and parameters.graph_view is None:
+        n_labels = len(evaluator.nodes)
+        others = alternatives(usual, data.source, n_labels, data.n_classes, parameters.numbers)
+    return evaluator.choose(usual, others, parameters.weights_are_free)
 
 
 def alternate_from(

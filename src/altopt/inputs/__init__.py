@@ -4,6 +4,8 @@ from altopt.inputs.adjacency import AdjacencyInputs
 from altopt.inputs.blocks import BlockInputs
 from altopt.inputs.degrees import DegreeInputs
 from altopt.inputs.diffused import DiffusedInputs
+from altopt.inputs.extremes import ExtremeInputs
+from altopt.inputs.features import FeatureInputs
 from altopt.inputs.hops import HopInputs
 from altopt.inputs.inputs import (
     ChangedNodes,
@@ -14,10 +16,12 @@ from altopt.inputs.inputs import (
     PreparedMatrix,
     as_inputs,
 )
+from altopt.inputs.label_shares import LabelShareInputs
 from altopt.inputs.memory import InputMemory, SourceShape
 from altopt.inputs.raw import RawInputs
 from altopt.inputs.reduced import ReducedInputs
 from altopt.inputs.rows import EAGER, LazyRows, encoder_rows
+from altopt.inputs.structure import StructureInputs
 from altopt.operator.scaling import unit_rows, unit_sum
 
 __all__ = [
@@ -27,10 +31,13 @@ __all__ = [
     "ChangedNodes",
     "DegreeInputs",
     "DiffusedInputs",
+    "ExtremeInputs",
+    "FeatureInputs",
     "HopInputs",
     "InputMemory",
     "InputSource",
     "Inputs",
+    "LabelShareInputs",
     "LazyRows",
     "NewNodes",
     "Prepared",
@@ -38,6 +45,7 @@ __all__ = [
     "RawInputs",
     "ReducedInputs",
     "SourceShape",
+    "StructureInputs",
     "as_inputs",
     "encoder_rows",
     "unit_rows",

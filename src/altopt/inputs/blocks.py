@@ -41,6 +41,7 @@ class PreparedBlocks(Prepared):
     sizes: tuple[
         tuple[float, float], ...
     ]  # mean length of each part's rows, and of the levelled ones, squared
+    shares: tuple[float, ...] | None = None
 
     @property
     def Z(self) -> SideBySide:
@@ -56,19 +57,20 @@ class PreparedBlocks(Prepared):
     def rows(self, Z: SideBySide) -> Any:
         blocks = [part.rows(block) for part, block in zip(self.parts, Z.parts)]
         if self.scaling is not None:
-            blocks = [self._scaled(block, *size) for block, size in zip(blocks, self.sizes)]
+            shares = self.shares or (1.0 / len(blocks),) * len(blocks)
+            blocks = [self._scaled(*each) for each in zip(blocks, self.sizes, shares)]
         if self.sparse:
             return sp.csr_array(sp.hstack([sp.csr_array(block) for block in blocks], format="csr"))
         return np.concatenate([block.toarray() if sp.issparse(block) else block for block in blocks], axis=1)
 
-    def _scaled(self, block: Any, mean: float, square: float) -> Any:
-        length = row_norms(block)
+    def _scaled(self, block: Any, size: tuple[float, float], share: float) -> Any:
+        (mean, square), length = size, row_norms(block)
         if self.scaling == "unit":
             scale = 1.0 / np.where(length > 0, length, 1.0)
         else:
             exponent = levelling(self.scaling)
             scale = np.where(length > 0, length / mean, 1.0) ** -exponent / np.sqrt(square)
-        return scale_rows(block, scale / np.sqrt(len(self.parts)))
+        return scale_rows(block, scale * np.sqrt(share))
 
     def extend(self, new: NewNodes) -> SideBySide:
         return SideBySide(tuple(part.extend(new) for part in self.parts))
@@ -119,6 +121,8 @@ class BlockInputs(Inputs):
         the mean cosine of their blocks (a zero block counts 0). "size" divides a block by one number, so that its mean
         squared row length is 1 / b. "level" does that and divides each row by the root of its length before. None
         changes nothing.
+    shares : tuple of float, optional
+        The share of each block in the squared length of a row, where blocks are scaled; None: equal shares.
 
     Examples
     --------
@@ -137,8 +141,15 @@ class BlockInputs(Inputs):
 
     parts: tuple[Inputs, ...]
     scaling: Literal["unit", "level", "size"] | None = "unit"
+    shares: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
+        if self.shares is not None and (
+            len(self.shares) != len(self.parts) or not all(0 < share <= 1 for share in self.shares)
+        ):
+            raise InputError(
+                f"BlockInputs: shares must be numbers above 0 up to 1, one for each part, but is {self.shares!r}."
+            )
         if not isinstance(self.parts, tuple) or not all(isinstance(part, Inputs) for part in self.parts):
             raise InputError(f"BlockInputs: parts must be a tuple of inputs, but is {self.parts!r}.")
         if not self.parts:
@@ -146,19 +157,27 @@ class BlockInputs(Inputs):
         check_choice(self, "scaling", ("unit", "level", "size", None))
 
     def prepare(self, source: InputSource) -> PreparedBlocks:
+        return self.prepare_from([part.prepare(source) for part in self.parts], source)
+
+    def prepare_from(self, prepared: list[Prepared], source: InputSource) -> PreparedBlocks:
+        """Blocks of parts that are prepared already, from this source."""
         if self.scaling is not None and self.keeps_missing and has_missing(source.X):
             raise InputError(
                 "X holds NaN, which leaves no length to scale rows by. Use BlockInputs(..., scaling=None), "
                 "or DiffusedInputs in the place of RawInputs."
             )
-        parts = tuple(part.prepare(source) for part in self.parts)
+        parts = tuple(prepared)
         measured = self.scaling in ("level", "size")
         sizes = tuple(sizes_of(part, levelling(self.scaling)) if measured else (1.0, 1.0) for part in parts)
-        return PreparedBlocks(parts, self.scaling, sizes)
+        return PreparedBlocks(parts, self.scaling, sizes, self.shares)
 
     @property
     def keeps_missing(self) -> bool:
         return any(part.keeps_missing for part in self.parts)
+
+    @property
+    def reads_labels(self) -> bool:
+        return any(part.reads_labels for part in self.parts)
 
     def restore(self, state: dict[str, Array]) -> PreparedBlocks:
         parts = tuple(part.restore(with_prefix(state, f"{k}.")) for k, part in enumerate(self.parts))
@@ -167,7 +186,7 @@ class BlockInputs(Inputs):
             raise InputError("The stored sizes of the blocks of inputs are not numbers above 0.")
         if len({part.Z.shape[0] for part in parts}) != 1:
             raise InputError("The stored blocks of inputs are not of the same nodes.")
-        return PreparedBlocks(parts, self.scaling, tuple((a, b) for a, b in sizes.tolist()))
+        return PreparedBlocks(parts, self.scaling, tuple((a, b) for a, b in sizes.tolist()), self.shares)
 
     def memory(self, shape: SourceShape) -> InputMemory:
         parts = [part.memory(shape) for part in self.parts]

@@ -20,10 +20,11 @@ from altopt.inputs.directions import (
 from altopt.inputs.inputs import ChangedNodes, Inputs, InputSource, NewNodes, PreparedMatrix
 from altopt.inputs.local_diffusion import product
 from altopt.inputs.memory import NUMBER, InputMemory, SourceShape, sketch_bytes, stored_bytes
+from altopt.inputs.neighbours import edges_along
 from altopt.inputs.reduced import Projection, check_directions, features_of
 from altopt.io.array_io import rows_of, with_prefix
 from altopt.operator import NormalizedAdjacency, diffusion
-from altopt.operator.diffusion import Direction, neighbour_mean
+from altopt.operator.diffusion import Average, Direction, neighbour_mean
 from altopt.operator.feature_matrix import FeatureMatrix
 from altopt.operator.scaling import Scaling, row_stochastic
 from altopt.settings import check_choice, check_counts
@@ -35,7 +36,7 @@ class PreparedHops(PreparedMatrix):
     coordinates: Projection  # of a node's own features
     scalings: tuple[Scaling, ...]  # one for each hop that the encoder reads
     hops: tuple[int, ...]
-    direction: Direction
+    direction: Average
 
     def _hop(self, Z: Array, hop: int) -> Array:
         k = self.coordinates.V.shape[1]
@@ -59,7 +60,8 @@ class PreparedHops(PreparedMatrix):
     def _rows_of_S(self, rows: NewNodes | ChangedNodes) -> Any:
         if self.direction == "both":
             return rows.ties.astype(np.float32)
-        return row_stochastic(rows.out if self.direction == "out" else rows.into).astype(np.float32)
+        way: Direction = "both" if self.direction == "mean" else self.direction
+        return row_stochastic(edges_along(rows, way)).astype(np.float32)
 
     @property
     def nbytes(self) -> float:
@@ -85,8 +87,9 @@ class HopInputs(Inputs):
     ----------
     hops : tuple of int, default (0, 1, 2)
         Increasing, from 0 on.
-    direction : {"both", "out", "in"}, default "both"
-        S = A_tilde, or the mean over the nodes that edges lead to, or come from. The latter two need a directed graph.
+    direction : {"both", "mean", "out", "in"}, default "both"
+        S = A_tilde, or the mean over all neighbours, over the nodes that edges lead to, or that they come from. The
+        latter two need a directed graph.
     n_components : int, default 128
         Columns k of each hop; all d where X has fewer.
     row_exponent : float, default 0.5
@@ -111,7 +114,7 @@ class HopInputs(Inputs):
     """
 
     hops: tuple[int, ...] = DEFAULTS.hops
-    direction: Direction = "both"
+    direction: Average = "both"
     n_components: int = DEFAULTS.hop_components
     row_exponent: float = DEFAULTS.row_exponent
     by_kind: bool = True
@@ -123,7 +126,7 @@ class HopInputs(Inputs):
             raise InputError(
                 f"HopInputs: hops must be increasing whole numbers from 0 on, but is {self.hops!r}."
             )
-        check_choice(self, "direction", ("both", "out", "in"))
+        check_choice(self, "direction", ("both", "mean", "out", "in"))
         check_directions(self)
 
     def prepare(self, source: InputSource) -> PreparedHops:
@@ -230,7 +233,7 @@ def hops_of_changed(S: Any, Z: Array, nodes: Array, own: Array) -> Array:
     return np.concatenate(blocks, axis=1)
 
 
-def both_ways(graph: Graph, A_tilde: NormalizedAdjacency, direction: Direction) -> tuple[Any, Any]:
+def both_ways(graph: Graph, A_tilde: NormalizedAdjacency, direction: Average) -> tuple[Any, Any]:
     """What multiplies by S, and by its transpose."""
     if direction == "both":
 
@@ -238,6 +241,6 @@ def both_ways(graph: Graph, A_tilde: NormalizedAdjacency, direction: Direction) 
             return diffusion.steps(A_tilde, block, 0.0, 1)
 
         return one_hop, one_hop
-    S = neighbour_mean(graph, direction).astype(np.float32)
+    S = neighbour_mean(graph, "both" if direction == "mean" else direction).astype(np.float32)
     S_back = sp.csr_array(S.T)
     return (lambda block: np.asarray(S @ block)), (lambda block: np.asarray(S_back @ block))

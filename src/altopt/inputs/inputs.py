@@ -34,6 +34,10 @@ class InputSource:
         Steps of the diffusion.
     seed : int
         The same seed gives the same bits.
+    codes : array (n_nodes,) of int, optional
+        The class of each node as far as the encoder may know it, -1 where it may not; read by inputs with
+        `reads_labels` alone.
+    n_classes : int
     """
 
     graph: Graph
@@ -42,18 +46,28 @@ class InputSource:
     restart: float
     n_steps: int
     seed: int
+    codes: Array | None = None
+    n_classes: int = 0
 
     @cached_property
     def columns(self) -> Columns:
         """The kind of each column of X, and how it is read."""
         return columns_of(self.X)
 
+    def with_codes(self, codes: Array) -> "InputSource":
+        """The same with other labels known."""
+        other = replace(self, codes=codes)
+        other.__dict__["columns"] = self.columns  # found once
+        return other
+
     @property
     def shape(self) -> SourceShape:
         """Its sizes, which memory depends on."""
         directed = self.graph.directed_adjacency
         n_directed = None if directed is None else directed.nnz
-        return SourceShape.of(self.X, self.graph.n_edges, n_directed, diffuses=self.restart < 1)
+        return SourceShape.of(
+            self.X, self.graph.n_edges, n_directed, diffuses=self.restart < 1, n_classes=self.n_classes
+        )
 
 
 @dataclass(frozen=True)
@@ -171,6 +185,11 @@ class Inputs(ABC):
     @property
     def keeps_missing(self) -> bool:
         """Whether NaN in X reaches the encoder; otherwise a column's mean takes its place."""
+        return False
+
+    @property
+    def reads_labels(self) -> bool:
+        """Whether they are made from the labels around a node, too: then every fold needs its own."""
         return False
 
     def unscaled(self) -> "Inputs":

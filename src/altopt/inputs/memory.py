@@ -28,6 +28,7 @@ class SourceShape:
         Whether X is sparse.
     diffuses : bool
         Whether features are diffused: restart < 1.
+    n_classes : int
     """
 
     n_nodes: int
@@ -37,15 +38,29 @@ class SourceShape:
     x_bytes: float = 0.0
     sparse: bool = False
     diffuses: bool = True
+    n_classes: int = 0
 
     @classmethod
     def of(
-        cls, X: Any, n_edges: int, n_directed: int | None = None, *, diffuses: bool = True
+        cls,
+        X: Any,
+        n_edges: int,
+        n_directed: int | None = None,
+        *,
+        diffuses: bool = True,
+        n_classes: int = 0,
     ) -> "SourceShape":
         """The sizes for features X and a graph of so many edges."""
         n_nodes, n_features = X.shape
         return cls(
-            n_nodes, n_features, n_edges, n_directed, stored_bytes(X, NUMBER), sp.issparse(X), diffuses
+            n_nodes,
+            n_features,
+            n_edges,
+            n_directed,
+            stored_bytes(X, NUMBER),
+            sp.issparse(X),
+            diffuses,
+            n_classes,
         )
 
     def block(self, n_columns: float) -> float:

@@ -20,6 +20,7 @@ from altopt.operator.scaling import row_stochastic
 from altopt.settings import is_number
 
 Direction = Literal["both", "out", "in"]
+Average = Literal["both", "mean", "out", "in"]
 PANEL_COLUMNS = 64  # columns diffused at a time
 MIN_RESTART = 1e-30  # below this restart is 0 in any precision
 
@@ -184,6 +185,6 @@ def panels(n_columns: int) -> list[tuple[int, int]]:
 
 
 def neighbour_mean(graph: Graph, direction: Direction) -> Any:
-    """D^-1 A of a directed graph: the mean over out-neighbours ("out") or in-neighbours ("in")."""
+    """D^-1 A: the mean over all neighbours ("both"), out-neighbours ("out") or in-neighbours ("in")."""
     A = graph.adjacency_along(direction, f"direction={direction!r}")
     return row_stochastic(sp.csr_array(A))

@@ -99,25 +99,6 @@ class TemperedShares:
         return Readout(w, label, n_classes)
 
 
-def fit_temperature(
-    soften: Callable[[float], Array], codes: Array, weights: Array, defaults: Defaults = DEFAULTS
-) -> float:
-    """The temperature at which the given classes are likeliest, regularised towards `softmax_temperature`.
-
-    soften(T) gives a distribution for each node, `codes` its class. A few labels cannot tell temperatures apart: the
-    prior counts as much as `softmax_prior` labels at half a unit of log T.
-    """
-    rows = np.arange(len(codes))
-    prior, weight = defaults.softmax_temperature, defaults.softmax_prior
-
-    def loss(log_T: float) -> float:
-        S = soften(float(np.exp(log_T)))
-        nll = -np.log(np.maximum(S[rows, codes], 1e-6))
-        return float(np.sum(weights * nll) / np.mean(weights) + weight * (log_T - np.log(prior)) ** 2)
-
-    return minimising_temperature(loss, defaults.softmax_bounds)
-
-
 def match_confidence(
     F: Array,
     accuracy: float,

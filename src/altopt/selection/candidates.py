@@ -2,15 +2,30 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
 
 from altopt.arrays import Array
 from altopt.defaults import DEFAULTS, Defaults
-from altopt.encoders import Encoder, KernelEncoder, TabularEncoder
+from altopt.encoders import Encoder, KernelEncoder, LinearEncoder, MixtureEncoder, TabularEncoder
 from altopt.graph import Graph
-from altopt.inputs import AdjacencyInputs, BlockInputs, DegreeInputs, HopInputs, Inputs, ReducedInputs
+from altopt.inputs import (
+    AdjacencyInputs,
+    BlockInputs,
+    ExtremeInputs,
+    FeatureInputs,
+    HopInputs,
+    Inputs,
+    InputSource,
+    LabelShareInputs,
+    ReducedInputs,
+    StructureInputs,
+)
 from altopt.inputs.memory import SourceShape
 from altopt.operator import NormalizedAdjacency
-from altopt.operator.diffusion import Direction
+from altopt.operator.columns import MEASUREMENT
+from altopt.operator.diffusion import Average, Direction
 from altopt.settings import check_count, check_number
 from altopt.views import (
     FeatureView,
@@ -21,6 +36,8 @@ from altopt.views import (
     ViewChoice,
     view_from,
 )
+
+ALONE = "features alone"  # the candidate that shows what the graph is worth
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,12 +58,12 @@ class Candidate:
         The three views of F.
     n_rounds : int, optional
         At most so many rounds; None: as many as the fit asks for.
-    only_after : tuple of Candidate
-        Evaluated only if one of these leads so far; empty: always.
+    class_masses : bool
+        Whether F is read with factors under which the classes stand as they do among the labels.
+    dear : bool
+        Compared only where the default is not clearly ahead of the candidates that cost little.
     reweights : Candidate, optional
         The candidate that this one is with other weights: its encoder outputs serve.
-    min_z : float
-        Standard errors by which it must win at the least.
 
     Examples
     --------
@@ -65,12 +82,12 @@ class Candidate:
     graph_view: ViewChoice = GraphView
     label_view: ViewChoice = LabelView
     n_rounds: int | None = None
-    only_after: tuple["Candidate", ...] = ()
+    class_masses: bool = False
+    dear: bool = False
     reweights: "Candidate | None" = None
-    min_z: float = 0.0
 
     def __post_init__(self) -> None:
-        for name in ("feature_weight", "label_weight", "min_z"):
+        for name in ("feature_weight", "label_weight"):
             check_number(self, name, least=0.0)
         if self.n_rounds is not None:
             check_count(self, "n_rounds", 0)
@@ -89,6 +106,11 @@ class Candidate:
     def uses_graph(self) -> bool:
         """Whether F is smoothed along the edges."""
         return not self.graph_view.zero
+
+    @property
+    def unsmoothed(self) -> bool:
+        """Whether F of an unlabelled node is the encoder's answer, which was trained on labels alone."""
+        return self.linear and not self.uses_graph and self.n_rounds == 0
 
     def rounds(self, requested: int) -> int:
         """How many rounds it makes of those requested."""
@@ -140,58 +162,90 @@ def default_restart(n_labels: int, defaults: Defaults = DEFAULTS) -> float:
 
 
 def alternatives(
-    default: Candidate, graph: Graph, n_labels: int, defaults: Defaults = DEFAULTS
+    default: Candidate, source: InputSource, n_labels: int, n_classes: int, defaults: Defaults = DEFAULTS
 ) -> list[Candidate]:
-    """Candidates that differ from the default where graphs differ.
+    """Candidates that differ from the default where data differ, the cheap ones first.
 
-    In how tight the encoder is; and in what it reads: on heterophilous graphs the identity of a node's neighbours is
-    more informative than their features. Where that shows, a forest is grown too: classes there are often intervals of
-    a number, such as degrees, which trees cut out.
+    Without smoothing: the features; they and the labels around a node; who is tied to whom, by a linear model and by a
+    kernel; with more labels trees on features, surroundings and the place in the graph. With smoothing: the graph
+    alone.
     """
+    graph = source.graph
+    ties, features = AdjacencyInputs(natural_direction(graph)), FeatureInputs()
+    measured = np.mean(source.columns.kind == MEASUREMENT) > 0.5
+    scaling: Literal["unit", "size"] = "size" if measured else "unit"  # the length of a text says nothing
+    alone = without_graph(default, BlockInputs((features,), scaling))
     candidates = [
-        replace(default, name=name, encoder=encoder) for name, encoder in default.encoder.variants()
+        alone,
+        replace(
+            alone,
+            name="features and labels around",
+            inputs=BlockInputs((BlockInputs((features,), scaling), LabelShareInputs()), scaling=None),
+        ),
+        replace(
+            alone,
+            name="ties and features",
+            inputs=BlockInputs((ties, features), scaling),
+            encoder=linear(6.0),
+        ),
+        replace(
+            alone,
+            name="ties before features",
+            inputs=BlockInputs((ties, features), scaling, shares=(0.8, 0.2)),
+            encoder=linear(40.0),
+        ),
     ]
-    if graph.n_nodes * min(n_labels, defaults.kernel_landmarks) > defaults.kernel_limit:
-        return candidates
-    kernels = on_neighbour_identity(default, graph, defaults)
-    candidates += kernels
-    if defaults.forest_labels[0] <= n_labels <= defaults.forest_labels[1]:
-        direction = natural_direction(graph)
-        hops = HopInputs((0, 1, 2), direction, n_components=defaults.forest_components)
-        inputs = BlockInputs((DegreeInputs(n_hops=2), hops))
-        candidates.append(
-            replace(
-                kernels[-1], name="forest", inputs=inputs, encoder=forest(defaults), only_after=tuple(kernels)
-            )
-        )
+    if graph.n_nodes * min(n_labels, defaults.kernel_landmarks) <= defaults.kernel_limit:
+        kernel = KernelEncoder(gamma=defaults.kernel_gamma, ridge=defaults.kernel_ridge)
+        candidates.append(replace(alone, name="kernel on ties", inputs=BlockInputs((ties,)), encoder=kernel))
+    if n_labels >= defaults.forest_labels:
+        surroundings = surroundings_of(graph, source.X, defaults)
+        inputs = BlockInputs(surroundings, scaling=None)
+        candidates.append(replace(alone, name="forest", inputs=inputs, encoder=forest(defaults), dear=True))
+        if n_labels >= defaults.boosting_labels * (n_classes - 1):
+            inputs = BlockInputs((*surroundings, LabelShareInputs(totals=True)), scaling=None)
+            encoder = boosted_trees(n_labels, defaults)
+            candidates.append(replace(alone, name="boosted trees", inputs=inputs, encoder=encoder, dear=True))
     return candidates
 
 
-def on_neighbour_identity(
-    default: Candidate, graph: Graph, defaults: Defaults = DEFAULTS
-) -> tuple[Candidate, Candidate]:
-    """Kernels on rows of the adjacency, alone and beside neighbours' features and degrees; without smoothing."""
+def without_graph(default: Candidate, inputs: Inputs) -> Candidate:
+    """The features alone: a linear model, nothing diffused or smoothed."""
+    return replace(
+        default,
+        name=ALONE,
+        inputs=inputs,
+        encoder=linear(30.0),
+        graph_view=NoGraphView,
+        n_rounds=0,
+    )
+
+
+def surroundings_of(graph: Graph, X: Any, defaults: Defaults = DEFAULTS) -> tuple[Inputs, ...]:
+    """What trees read of a node: features, their means and range around it, and its place in the graph."""
     direction = natural_direction(graph)
-    ties = AdjacencyInputs(direction)
-    surroundings = HopInputs((1, 2), direction)
-    without_rounds = replace(
-        default, graph_view=NoGraphView if default.graph_view == GraphView else default.graph_view, n_rounds=0
+    mean: Average = "mean" if direction == "both" else "out"
+    narrow = X.shape[1] <= defaults.narrow
+    hops = HopInputs(
+        (0, 1, 2), mean, defaults.narrow if narrow else defaults.forest_components, row_exponent=0.0
     )
-    gamma = defaults.kernel_gamma
-    return (
-        replace(
-            without_rounds,
-            name="ties",
-            inputs=BlockInputs((ties,)),
-            encoder=KernelEncoder(gamma=gamma, ridge=defaults.kernel_ridge),
-        ),
-        replace(
-            without_rounds,
-            name="ties and surroundings",
-            inputs=BlockInputs((ties, surroundings, DegreeInputs(n_hops=1))),
-            encoder=KernelEncoder(gamma=gamma, ridge=defaults.surroundings_ridge),
-        ),
+    return (hops, StructureInputs(), *((ExtremeInputs(direction),) if narrow else ()))
+
+
+def mixture(
+    parts: list[Candidate], rows: list[Any], weights: list[float], temperatures: list[float]
+) -> Candidate:
+    """Candidates without smoothing as one: the weighted mean of their encoders' tempered answers."""
+    encoder = MixtureEncoder(
+        encoders=tuple(part.encoder for part in parts),
+        widths=tuple(int(block.shape[1]) for block in rows),
+        weights=tuple(weights),
+        temperatures=tuple(temperatures),
     )
+    named = zip(parts, weights)
+    name = " + ".join(f"{weight:.2f} {part.name}" for part, weight in named)
+    inputs = BlockInputs(tuple(part.inputs for part in parts), scaling=None)
+    return replace(parts[0], name=name, inputs=inputs, encoder=encoder, dear=False)
 
 
 def natural_direction(graph: Graph) -> Direction:
@@ -222,6 +276,11 @@ def reweighted(candidate: Candidate, defaults: Defaults = DEFAULTS) -> list[Cand
     ]
 
 
+def linear(C: float) -> LinearEncoder:
+    """Logistic regression as it is: its probabilities are not sharpened."""
+    return LinearEncoder(C=C, sharpness=1.0)
+
+
 def forest(defaults: Defaults = DEFAULTS) -> TabularEncoder:
     """Extremely randomised trees: few labels, many inputs, hardly anything to tune."""
     from sklearn.ensemble import ExtraTreesClassifier  # loaded where it is wanted
@@ -235,9 +294,17 @@ def forest(defaults: Defaults = DEFAULTS) -> TabularEncoder:
     )
 
 
-def without_graph(default: Candidate, defaults: Defaults = DEFAULTS) -> Candidate:
-    """The features alone: nothing is diffused, and F is not smoothed. It must win by a clear lead."""
-    inputs = HopInputs(hops=(0,), n_components=defaults.alone_components)
-    return replace(
-        default, name="features alone", inputs=inputs, graph_view=NoGraphView, min_z=defaults.alone_min_z
+def boosted_trees(n_labels: int, defaults: Defaults = DEFAULTS) -> TabularEncoder:
+    """Gradient boosting on histograms, for many labels."""
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    return TabularEncoder(
+        HistGradientBoostingClassifier(
+            max_iter=defaults.boosting_rounds,
+            max_leaf_nodes=15,
+            min_samples_leaf=min(max(n_labels // 100, 5), 40),
+            l2_regularization=1.0,
+            max_features=defaults.forest_features,
+            early_stopping=False,
+        )
     )

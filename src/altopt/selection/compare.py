@@ -1,15 +1,42 @@
-"""Which candidate to take, from the training labels alone: another must win clearly, else the default stays."""
+"""Which candidate to take, from the training labels alone: judged by the probabilities that users are given."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from scipy.optimize import minimize_scalar
 
-from altopt.arrays import Array, shares, softmax
+from altopt.arrays import Array, shares, tempered
 from altopt.defaults import DEFAULTS, Defaults
-from altopt.selection.calibration import fit_temperature
 from altopt.selection.candidates import Candidate
+
+LEAST = 1e-6  # no probability is taken for less: one label must not decide alone
+N_STEPS = 200  # of expectation and maximisation for the weights of a mixture, which settle long before
+LOG_TEMPERATURES = (-2.3, 2.3)
+
+
+class Judged(NamedTuple):
+    """F of the judged labels of a fold from a fit without them, and what that fit took."""
+
+    F: Array
+    seconds: float
+
+
+class Judge(Protocol):
+    """Fits candidates without a fold of the labels."""
+
+    @property
+    def n_folds(self) -> int:
+        """Folds that may choose."""
+
+    def codes_of(self, k: int) -> Array:
+        """The classes of the labels of fold k."""
+
+    def held_out(self, candidate: Candidate, k: int) -> Judged:
+        """The candidate's F of fold k's nodes, from a fit without their labels."""
+
+    def mix(self, parts: list[Candidate], weights: list[float], temperatures: list[float]) -> Candidate:
+        """A mixture of candidates without smoothing."""
 
 
 @dataclass(frozen=True)
@@ -21,13 +48,19 @@ class Considered:
     candidate : Candidate
         Which one.
     error : float
-        Brier score: mean squared distance of its probabilities from the labels, at its own temperature.
+        Mean log loss of its probabilities, at its own temperature.
     accuracy : float
         Share of correct predictions.
-    excess_error : float
-        Mean error above the default's.
-    standard_error : float
-        Of that difference.
+    excess_error, standard_error : float
+        Mean error above the default's on the same labels, and the standard error of that difference.
+    n_labels : int
+        Held-out labels it was judged by.
+    seconds : float
+        Time of its fits without a fold.
+    weight : float
+        In the mixture that was taken; 1 for a candidate taken alone.
+    dropped : str
+        Why it was not compared further.
     """
 
     candidate: Candidate
@@ -35,15 +68,14 @@ class Considered:
     accuracy: float
     excess_error: float
     standard_error: float
+    n_labels: int
+    seconds: float
+    weight: float = 0.0
+    dropped: str = ""
 
     def record(self) -> dict[str, Any]:
-        return {
-            "plan": self.candidate.name,
-            "error": self.error,
-            "accuracy": self.accuracy,
-            "excess_error": self.excess_error,
-            "standard_error": self.standard_error,
-        }
+        rest = {name: value for name, value in vars(self).items() if name != "candidate"}
+        return {"plan": self.candidate.name} | rest
 
 
 @dataclass(frozen=True)
@@ -55,29 +87,14 @@ class Choice:
     plan : Candidate
         The one taken.
     considered : list of Considered
-        Those evaluated, in order.
+        Those judged, in order.
     reason : str
         Why, in words.
-    compared_alone : (Candidate, Candidate), optional
-        The default and the candidate without the graph, where both were evaluated.
-
-    Examples
-    --------
-    >>> from altopt.encoders import LinearEncoder
-    >>> from altopt.inputs import HopInputs
-    >>> default = Candidate("usual", HopInputs(), LinearEncoder())
-    >>> other = Candidate("other", HopInputs(), LinearEncoder())
-    >>> codes = np.arange(200) % 2
-    >>> right, wrong = np.eye(2)[codes], np.eye(2)[(codes + np.arange(200) % 3) % 2]
-    >>> choice = choose(default, [other], codes, {default: wrong, other: right}.get)
-    >>> choice.plan.name, [entry.accuracy for entry in choice.considered]
-    ('other', [0.665, 1.0])
     """
 
     plan: Candidate
     considered: list[Considered]
     reason: str
-    compared_alone: tuple[Candidate, Candidate] | None = None
 
     def then(self, later: "Choice") -> "Choice":
         """This choice and one made after it, among variants of the candidate taken."""
@@ -87,72 +104,213 @@ class Choice:
         considered = [*self.considered, *later.considered[repeated:]]
         if later.plan is self.plan:
             return replace(self, considered=considered)
-        return replace(
-            self, plan=later.plan, considered=considered, reason=f"{self.reason} Then {later.reason}"
-        )
+        return Choice(later.plan, considered, f"{self.reason} Then {later.reason}")
 
     def record(self) -> dict[str, Any]:
         rows = [entry.record() for entry in self.considered]
         return {"plan": self.plan.name, "considered": rows, "reason": self.reason}
 
 
-def brier(F: Array, codes: Array, defaults: Defaults = DEFAULTS) -> Array:
-    """Squared distance of the probabilities softmax(shares of F / T) to the labels, for each node.
+class Probabilities(NamedTuple):
+    """A candidate's probabilities of the judged labels at the temperature that suits it."""
 
-    The scale of F differs between candidates, so each gets the T that fits it. Users are given other probabilities,
-    powers of shares (`calibration.TemperedShares`): candidates are compared by one form and answer in another.
-    """
-    S = shares(F)
-    T = fit_temperature(lambda T: softmax(S, T), codes, np.ones(len(F)), defaults)
-    P = softmax(S, T)
-    P[np.arange(len(F)), codes] -= 1.0
-    return np.asarray(np.sum(P**2, axis=1))
+    P: Array
+    losses: Array  # -log of the probability of the given class
+    temperature: float
 
 
-def choose(
-    default: Candidate,
-    others: list[Candidate],
-    codes: Array,
-    held_out_scores: Callable[[Candidate], Array],
-    defaults: Defaults = DEFAULTS,
-) -> Choice:
-    """The default, unless another candidate's error on held-out labels is clearly lower.
+@dataclass
+class Contest:
+    """Candidates judged by the same held-out labels, fold after fold."""
 
-    `codes` are the classes of the evaluated nodes, held_out_scores(candidate) their F from fits without their labels.
-    The lead must exceed `min_z` standard errors (more with few labels, or if the candidate asks for more) and
-    `min_gain`. A candidate with `only_after` is evaluated only if one of those leads so far.
+    judge: Judge
+    defaults: Defaults = DEFAULTS
+    played: dict[Candidate, list[Judged]] = field(default_factory=dict)
+    dropped: dict[Candidate, str] = field(default_factory=dict)
+    _judged: dict[tuple[Candidate, int], Probabilities] = field(default_factory=dict)
+
+    def play(self, candidate: Candidate) -> None:
+        """Judge a candidate by one fold more; one that cannot be fitted is dropped and says so."""
+        done = self.played.setdefault(candidate, [])
+        try:
+            done.append(self.judge.held_out(candidate, len(done)))
+        except (ArithmeticError, ValueError, np.linalg.LinAlgError) as error:
+            self.dropped[candidate] = f"could not be fitted: {' '.join(str(error).split())[:200]}"
+
+    def alive(self) -> list[Candidate]:
+        """Candidates with a result that were not dropped."""
+        return [q for q, done in self.played.items() if done and q not in self.dropped]
+
+    def codes(self, n_folds: int) -> Array:
+        return np.concatenate([self.judge.codes_of(k) for k in range(n_folds)])
+
+    def judged(self, candidate: Candidate, n_folds: int) -> Probabilities:
+        """The candidate by the labels of the first folds."""
+        key = candidate, n_folds
+        if key not in self._judged:
+            F = np.concatenate([done.F for done in self.played[candidate][:n_folds]])
+            self._judged[key] = at_best_temperature(F, self.codes(n_folds))
+        return self._judged[key]
+
+    def lead(self, one: Candidate, other: Candidate) -> tuple[float, float]:
+        """By how much the summed loss of `one` is below the other's on labels that judged both, and its error."""
+        n = min(len(self.played[one]), len(self.played[other]))
+        gain = self.judged(other, n).losses - self.judged(one, n).losses
+        return float(gain.sum()), float(np.std(gain) * np.sqrt(len(gain)))
+
+    def beats(self, one: Candidate, other: Candidate, n_errors: float) -> bool:
+        """Whether one leads by so many standard errors, and by more than a handful of labels may say by chance."""
+        gain, error = self.lead(one, other)
+        return gain > max(self.defaults.usual_lead, n_errors * error)
+
+    def weights(self, parts: list[Candidate]) -> Array:
+        """Weights of the parts under which the given classes are likeliest."""
+        n = min(len(self.played[part]) for part in parts)
+        return mixture_weights(np.stack([np.exp(-self.judged(part, n).losses) for part in parts], axis=1))
+
+    def entry(self, candidate: Candidate, usual: Candidate, weight: float) -> Considered:
+        n = len(self.played[candidate])
+        judged = self.judged(candidate, n)
+        gain, error = self.lead(candidate, usual)
+        n_common = len(self.codes(min(n, len(self.played[usual]))))
+        return Considered(
+            candidate,
+            error=float(judged.losses.mean()),
+            accuracy=float(np.mean(judged.P.argmax(axis=1) == self.codes(n))),
+            excess_error=-gain / n_common,
+            standard_error=error / n_common,
+            n_labels=len(judged.losses),
+            seconds=sum(done.seconds for done in self.played[candidate]),
+            weight=weight,
+            dropped=self.dropped.get(candidate, ""),
+        )
+
+
+def choose(usual: Candidate, others: list[Candidate], judge: Judge, defaults: Defaults = DEFAULTS) -> Choice:
+    """The usual candidate, unless others did clearly better on held-out labels.
+
+    Of the candidates without smoothing the best few are mixed. Candidates that cost little are judged first, by one
+    fold; the dear ones follow where the usual one is not clearly ahead by then. What the first fold leaves is judged
+    by the others. The usual one stays unless it is beaten by `min_z` standard errors and by `usual_lead`.
     """
     if not others:
-        return Choice(default, [], "All parts were given.")
-    if not len(codes):
-        return Choice(default, [], "No class has two labels, so none can be held back.")
-    min_z = defaults.min_z if len(codes) >= defaults.many_labels else defaults.min_z_few
-
-    def consider(candidate: Candidate, reference: Array | None) -> tuple[Considered, Array]:
-        F = held_out_scores(candidate)
-        errors = brier(F, codes, defaults)
-        excess = errors - (errors if reference is None else reference)
-        accuracy = float(np.mean(F.argmax(axis=1) == codes))
-        standard_error = float(np.std(excess) / np.sqrt(len(excess)))
-        entry = Considered(candidate, float(errors.mean()), accuracy, float(excess.mean()), standard_error)
-        return entry, errors
-
-    best, reference = consider(default, None)
-    considered = [best]
+        return Choice(usual, [], "All parts were given.")
+    if not judge.n_folds:
+        return Choice(usual, [], "No class has two labels, so none can be held back.")
+    contest = Contest(judge, defaults)
+    for candidate in (usual, *(other for other in others if not other.dear)):
+        contest.play(candidate)
+    ahead = all(contest.beats(usual, q, 2 * defaults.min_z) for q in contest.alive() if q is not usual)
     for candidate in others:
-        if candidate.only_after and best.candidate not in candidate.only_after:
-            continue
-        entry, _ = consider(candidate, reference)
-        considered.append(entry)
-        margin = max(max(min_z, candidate.min_z) * entry.standard_error, defaults.min_gain)
-        if entry.excess_error < -margin and entry.excess_error < best.excess_error:
-            best = entry
-    if best.candidate is default:
-        reason = f"No other plan had a lower error on held-out labels by {min_z:g} standard errors or more."
+        if candidate.dear and not ahead:
+            contest.play(candidate)
+    drop_after_first_fold(contest, usual)
+    for _ in range(1, judge.n_folds if len(contest.alive()) > 1 else 1):
+        for candidate in contest.alive():
+            contest.play(candidate)
+    return decide(contest, usual)
+
+
+def drop_after_first_fold(contest: Contest, usual: Candidate) -> None:
+    """Keep those that would weigh in a mixture, the leader, and the usual one unless it is clearly beaten."""
+    defaults, alive = contest.defaults, contest.alive()
+    unsmoothed = [q for q in alive if not q.uses_graph]
+    leader = min(alive, key=lambda q: float(contest.judged(q, 1).losses.sum()))
+    for q in alive:
+        if q is not leader and contest.beats(leader, q, 2 * defaults.min_z):
+            contest.dropped[q] = f"clearly behind '{leader.name}' on the first fold"
+    unsmoothed = [q for q in unsmoothed if q not in contest.dropped]
+    if unsmoothed:
+        for q, weight in zip(unsmoothed, contest.weights(unsmoothed)):
+            if weight < defaults.mixture_weight / 2 and q is not leader:
+                contest.dropped[q] = "added nothing to the others on the first fold"
+
+
+def decide(contest: Contest, usual: Candidate) -> Choice:
+    """The usual candidate, another with smoothing, or a mixture of those without."""
+    defaults, alive = contest.defaults, contest.alive()
+    best, weights = usual, {usual: 1.0}
+    rivals = [q for q in alive if q.uses_graph and q is not usual]
+    unsmoothed = [q for q in alive if not q.uses_graph]
+    mixed: dict[Candidate, float] = {}
+    if unsmoothed:
+        rival, mixed = mixture_or_best(contest, unsmoothed)
+        rivals.append(rival)
+    for rival in rivals:
+        least = defaults.min_z if best is usual else 0.0
+        if contest.beats(rival, best, least):
+            best = rival
+            weights = {rival: 1.0} if rival in alive else mixed
+    considered = [contest.entry(q, usual, weights.get(q, 0.0)) for q in contest.played if contest.played[q]]
+    if best is usual:
+        reason = "No other plan had a clearly lower error on held-out labels."
     else:
-        z = max(min_z, best.candidate.min_z)
+        gain, error = contest.lead(best, usual)
+        n = len(contest.codes(min(len(contest.played[best]), len(contest.played[usual]))))
         reason = (
-            f"'{best.candidate.name}' had a lower error on held-out labels by {-best.excess_error:.3f}, "
-            f"over {z:g} standard errors."
+            f"'{best.name}' had a lower error on held-out labels by {gain / n:.3f}, "
+            f"{gain / max(error, 1e-12):.1f} standard errors."
         )
-    return Choice(best.candidate, considered, reason)
+    return Choice(best, considered, reason)
+
+
+def mixture_or_best(
+    contest: Contest, candidates: list[Candidate]
+) -> tuple[Candidate, dict[Candidate, float]]:
+    """The mixture of the strongest candidates with its weights, or the best of them where mixing gains nothing."""
+    weights = strongest(contest, candidates)
+    parts = list(weights)
+    n = min(len(contest.played[part]) for part in parts)
+    best = min(parts, key=lambda part: float(contest.judged(part, n).losses.sum()))
+    if len(parts) == 1:
+        return best, weights
+    temperatures = [contest.judged(part, n).temperature for part in parts]
+    mixed = contest.judge.mix(parts, list(weights.values()), temperatures)
+    for _ in range(n):
+        contest.play(mixed)
+    return (mixed, weights) if contest.lead(mixed, best)[0] > 0 else (best, {best: 1.0})
+
+
+def strongest(contest: Contest, parts: list[Candidate]) -> dict[Candidate, float]:
+    """The parts of most weight, at most `mixture_parts`, none below `mixture_weight`; with their weights."""
+    defaults = contest.defaults
+    order = np.argsort(-contest.weights(parts), kind="stable")[: defaults.mixture_parts]
+    kept = [parts[k] for k in order.tolist()]
+    while True:
+        found = contest.weights(kept)
+        if len(kept) == 1 or found.min() >= defaults.mixture_weight:
+            return dict(zip(kept, found.tolist()))
+        del kept[int(found.argmin())]
+
+
+def mixture_weights(likelihoods: Array) -> Array:
+    """w that maximises sum_i log(sum_q w_q p_iq), by expectation and maximisation.
+
+    >>> mixture_weights(np.array([[0.9, 0.1], [0.8, 0.3], [0.7, 0.2]])).round(2)
+    array([1., 0.])
+    """
+    w = np.full(likelihoods.shape[1], 1.0 / likelihoods.shape[1])
+    for _ in range(N_STEPS):
+        parts = likelihoods * w
+        w = np.mean(parts / parts.sum(axis=1, keepdims=True), axis=0)
+    return np.asarray(w)
+
+
+def at_best_temperature(F: Array, codes: Array) -> Probabilities:
+    """Probabilities as users are given them, at the temperature under which the given classes are likeliest.
+
+    A weak prior holds the temperature at 1: a few labels cannot tell.
+    """
+    S, rows = np.maximum(shares(F), LEAST), np.arange(len(codes))
+
+    def losses(T: float) -> Array:
+        return np.asarray(-np.log(np.maximum(tempered(S, T)[rows, codes], LEAST)))
+
+    result = minimize_scalar(
+        lambda log_T: float(losses(float(np.exp(log_T))).sum() + log_T**2),
+        bounds=LOG_TEMPERATURES,
+        method="bounded",
+        options={"xatol": 0.01},
+    )
+    T = float(np.exp(result.x))
+    return Probabilities(tempered(S, T), losses(T), T)

@@ -1,22 +1,22 @@
 """Cross-fitting: the loop run without a fold of the labels, for each fold, and what follows from these fits."""
 
-from collections.abc import Callable, Iterator, Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, partial
+from functools import partial
 
 import numpy as np
 
 from altopt.arrays import Array
+from altopt.encoders import Learner
 from altopt.operator.kernels.dispatch import release_free_memory
 from altopt.selection.candidates import Candidate
 from altopt.selection.fit_data import FitData
 from altopt.selection.leave_one_out import series_diagonal, solved_inverse_diagonal
-from altopt.training.alternate import Schedule, Solvers, alternate, warm_up
+from altopt.training.alternate import Problem, Schedule, Solvers, alternate, warm_up
 from altopt.training.journal import Arrays, Journal
 from altopt.training.pseudo_labels import PseudoLabels
 from altopt.views import Objective
-
-SEED_SALT = 5  # so that folds are drawn by other random numbers than the rest of a fit
 
 
 @dataclass(frozen=True)
@@ -32,23 +32,6 @@ class Fold:
     @property
     def n_held_out(self) -> int:
         return int(self.held_out.sum())
-
-
-def stratified_folds(codes: Array, seed: int, n_folds: int) -> Array:
-    """A fold for each labelled node, -1 for the others; each class is dealt out evenly.
-
-    >>> folds = stratified_folds(np.array([0, 0, 1, 1, -1]), seed=0, n_folds=2)
-    >>> sorted(folds[:2].tolist()), sorted(folds[2:4].tolist()), int(folds[4])
-    ([0, 1], [0, 1], -1)
-    """
-    fold = np.full(len(codes), -1)
-    rng = np.random.default_rng([seed, SEED_SALT])
-    n_dealt = 0
-    for k in range(int(codes.max()) + 1):
-        nodes = rng.permutation(np.flatnonzero(codes == k))
-        fold[nodes] = (n_dealt + np.arange(len(nodes))) % n_folds
-        n_dealt += len(nodes)
-    return fold
 
 
 @dataclass(frozen=True)
@@ -79,39 +62,105 @@ class CrossFitter:
     schedule: Schedule
     rest: Array = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     journal: Journal = field(default_factory=Journal)
+    keeps_P: bool = True  # whether P of all nodes is small enough to be kept for every fold
+    _ready: dict[Candidate, Candidate] = field(default_factory=dict)
+    _folds: dict[tuple[Candidate, int], Fold] = field(default_factory=dict)
+    _learners: dict[tuple[Candidate, int], Learner] = field(
+        default_factory=dict
+    )  # of candidates without smoothing
 
-    def folds(self, candidate: Candidate, name: str = "", keep_P: bool = True) -> Iterator[Fold]:
-        """A short fit without each fold of the labels, one after the other."""
-        ready = cache(lambda: self.data.with_data_dependent_settings(candidate))  # not before a step needs it
+    @property
+    def numbers(self) -> list[int]:
+        """The folds that hold a label of an evaluated node."""
+        return [k for k in np.unique(self.fold[self.nodes]).tolist() if k >= 0]
 
-        def fit(k: int) -> Arrays:
-            fold = self.without_fold(ready(), k)
-            if keep_P:
-                return {"F": fold.F, "P": fold.P}
-            return {"F": fold.F, "with_all_labels": self.scores_with_all_labels(candidate, fold)}
+    def held_out(self, candidate: Candidate, k: int, name: str) -> tuple[Array, float]:
+        """F of fold k's nodes from a fit without their labels, and the seconds that took."""
 
-        for k in np.unique(self.fold[self.nodes]).tolist():
-            kept = self.journal.once(f"{name}, without fold {k}", partial(fit, k))
-            F = kept["F"]
-            yield Fold(*self.masks(k), F, kept.get("P", F[:0]), kept.get("with_all_labels"))
+        def fit() -> Arrays:
+            began = time.perf_counter()
+            unsmoothed = candidate.unsmoothed
+            F = self._predicted(candidate, k) if unsmoothed else self.of_fold(candidate, k, name).F
+            return {"F": F, "seconds": np.array([time.perf_counter() - began])}
+
+        kept = self.journal.once(f"{name}, judged by fold {k}", fit)
+        return kept["F"], float(kept["seconds"][0])
+
+    def _predicted(self, candidate: Candidate, k: int) -> Array:
+        """P of fold k's nodes: F, where nothing is smoothed."""
+        held_out, training = self.masks(k)
+        problem = self.data.problem(self.ready(candidate), training)
+        return self._learner(candidate, k, problem).predict(problem.rows[self.nodes[held_out]])
+
+    def _learner(self, candidate: Candidate, k: int, problem: Problem) -> Learner:
+        """The encoder trained without fold k, once."""
+        if (candidate, k) not in self._learners:
+            data, rows, Y = self.data, problem.rows, problem.Y
+            learner = self.ready(candidate).encoder.begin(rows.shape[1], data.n_classes, data.seed)
+            weights = np.ones(len(Y)) if problem.label_weights is None else problem.label_weights
+            learner.train(rows[np.flatnonzero(problem.labelled)], Y, weights, self.schedule.n_warmup)
+            self._learners[candidate, k] = learner
+        return self._learners[candidate, k]
+
+    def ready(self, candidate: Candidate) -> Candidate:
+        """The candidate with what its inputs decide."""
+        if candidate not in self._ready:
+            self._ready[candidate] = self.data.with_data_dependent_settings(candidate)
+        return self._ready[candidate]
+
+    def of_fold(self, candidate: Candidate, k: int, name: str = "") -> Fold:
+        """A short fit without fold k, made once; with other weights of a candidate whose fit is known, from its P."""
+        if (candidate, k) not in self._folds:
+            known = None if candidate.reweights is None else self._folds.get((candidate.reweights, k))
+            if known is not None and self.keeps_P:
+                step = f"{name}, weights of fold {k}"
+                F = self.journal.array(step, partial(self.scores_with_weights, candidate, known))
+                self._folds[candidate, k] = replace(known, F=F)
+            else:
+                self._folds[candidate, k] = self._fitted(candidate, k, name)
             release_free_memory(
                 len(self.data.codes) * self.data.n_classes * np.dtype(self.data.dtype).itemsize
             )
+        return self._folds[candidate, k]
+
+    def _fitted(self, candidate: Candidate, k: int, name: str) -> Fold:
+        def fit() -> Arrays:
+            fold = self.without_fold(candidate, k)
+            if self.keeps_P:
+                return {"F": fold.F, "P": fold.P}
+            return {"F": fold.F, "with_all_labels": self.scores_with_all_labels(candidate, fold)}
+
+        kept = self.journal.once(f"{name}, without fold {k}", fit)
+        F = kept["F"]
+        return Fold(*self.masks(k), F, kept.get("P", F[:0]), kept.get("with_all_labels"))
+
+    def folds(self, candidate: Candidate, name: str = "") -> list[Fold]:
+        """A short fit without each fold of the labels, one after the other."""
+        return [self.of_fold(candidate, k, name) for k in self.numbers]
+
+    def forget(self) -> None:
+        """Let go of what was fitted."""
+        for made in (self._ready, self._folds, self._learners):
+            made.clear()
 
     def masks(self, k: int) -> tuple[Array, Array]:
         """Which of the evaluated nodes are in fold k, and which nodes keep their labels without it."""
-        return self.fold[self.nodes] == k, self.data.labelled & (self.fold != k)
+        return self.fold[self.nodes] == k, (self.fold >= 0) & (self.fold != k)
 
     def without_fold(self, candidate: Candidate, k: int) -> Fold:
         """The fit on the labels of all folds but k: fewer rounds and pseudo labels, by the rounds' solver."""
         data, defaults = self.data, self.data.defaults
+        ready = self.ready(candidate)
         n_rounds = min(candidate.rounds(self.schedule.n_rounds), defaults.fold_rounds)
+        held_out, training = self.masks(k)
+        problem = data.problem(ready, training)
+        if candidate.unsmoothed:
+            P = np.ascontiguousarray(self._learner(candidate, k, problem).predict(problem.rows))
+            return Fold(held_out, training, P[self.nodes[held_out]], P)
         schedule = replace(self.schedule, n_rounds=n_rounds)
         rule = self.rule.with_limit(defaults.fold_pseudo_limit)
         solvers = Solvers(self.solvers.rounds, self.solvers.rounds)
-        held_out, training = self.masks(k)
-        problem = data.problem(candidate, training)
-        learner = candidate.encoder.begin(problem.rows.shape[1], data.n_classes, data.seed)
+        learner = ready.encoder.begin(problem.rows.shape[1], data.n_classes, data.seed)
         outcome = alternate(problem, warm_up(problem, learner, schedule), solvers, rule, schedule)
         return Fold(held_out, training, outcome.F[self.nodes[held_out]], outcome.P)
 
@@ -122,8 +171,10 @@ class CrossFitter:
 
     def scores_with_all_labels(self, candidate: Candidate, fold: Fold) -> Array:
         """F of the fold's nodes, then of `rest`, from all labels, with P from an encoder that never saw the fold's."""
-        objective = self.data.problem(candidate).objective(fold.P, np.ones(len(fold.P)))
         rows = np.concatenate([self.nodes[fold.held_out], self.rest])
+        if candidate.unsmoothed:  # no other node's label counts, and the own one is to be taken out again
+            return np.asarray(fold.P[rows])
+        objective = self.data.problem(candidate).objective(fold.P, np.ones(len(fold.P)))
         return np.asarray(self.solvers.last.solve(objective, fold.P).F[rows])
 
     def inverse_diagonal(self, candidate: Candidate, exact: Array, name: str = "") -> Array:
@@ -146,6 +197,11 @@ class CrossFitter:
         unknown = np.isnan(g)
         g[unknown] = g[~unknown].mean() if unknown.any() else 0.0
         return g
+
+
+def own_rows(folds: list[Fold], rows: list[Array]) -> list[Array]:
+    """Each fold's own rows, without those of the sample below them."""
+    return [part[: fold.n_held_out] for fold, part in zip(folds, rows)]
 
 
 def assemble_folds(folds: Sequence[Fold], rows: Sequence[Array]) -> Array:

@@ -9,22 +9,28 @@ from typing import Any
 import numpy as np
 
 from altopt.arrays import Array, shares
-from altopt.selection.candidates import Candidate, reweighted
-from altopt.selection.compare import Choice, brier, choose
-from altopt.selection.cross_fit import CrossFitter, Fold, assemble_folds, stratified_folds
+from altopt.graph.validation import UNKNOWN
+from altopt.selection.candidates import ALONE, Candidate, mixture, reweighted
+from altopt.selection.compare import Choice, Judged, at_best_temperature, choose
+from altopt.selection.cross_fit import CrossFitter, Fold, assemble_folds, own_rows
 from altopt.selection.estimate import clear_winner
 from altopt.selection.fit_data import FitData
+from altopt.selection.folds import sampled, some_of_each, stratified_folds
 from altopt.selection.held_out import HeldOut, Repeated, Verdict, judge
 from altopt.selection.leave_one_out import (
     LeaveOneOut,
     Margins,
+    empty_leave_one_out,
     exact_sample,
     margins,
     without_own_label,
 )
+from altopt.selection.mixed import Mixed
 from altopt.training.alternate import Schedule, Solvers
 from altopt.training.journal import Journal
 from altopt.training.pseudo_labels import PseudoLabels
+
+NOT_COMPARED = "On a graph of this size plans are not compared. Name inputs, encoder or graph_view instead."
 
 
 @dataclass(frozen=True)
@@ -141,20 +147,32 @@ class Evaluator:
         self.rest = sampled(np.flatnonzero(~data.labelled), defaults.confidence_sample, data.seed)
         self.exact = exact_sample(len(self.nodes), len(data.codes), data.seed, defaults)
         self.keeps_folds = len(data.codes) * data.n_classes <= defaults.keep_folds
-        n_folds = defaults.n_folds_large if data.large else defaults.n_folds
+        many = len(self.nodes) > defaults.choosing_labels
+        fold = stratified_folds(
+            data.codes, data.seed, defaults.n_folds_large if many or data.large else defaults.n_folds
+        )
         self.fitter = CrossFitter(
             data=data,
             nodes=self.nodes,
-            fold=stratified_folds(data.codes, data.seed, n_folds),
+            fold=fold,
             solvers=solvers,
             rule=rule,
             schedule=replace(schedule, n_rounds=0) if data.large else schedule,
             rest=self.rest,
             journal=self.journal,
+            keeps_P=self.keeps_folds,
         )
+        self.chooser = self.fitter
+        if many and not data.large:  # a sample of the labels chooses, by one fold
+            chosen = some_of_each(self.codes, defaults.choosing_labels, data.seed)
+            few = np.full(len(data.codes), UNKNOWN)
+            few[self.nodes[chosen]] = self.codes[chosen]
+            fold = stratified_folds(few, data.seed, defaults.n_folds)
+            self.chooser = replace(self.fitter, fold=fold, _ready={}, _folds={}, _learners={})
         self.fold_of_nodes = np.unique(self.fitter.fold[self.nodes], return_inverse=True)[1]
         self._names: dict[Candidate, str] = {}
         self._cross_fits: dict[Candidate, CrossFit] = {}
+        self._mixtures: dict[Candidate, Mixed] = {}
         self._leave_one_out: dict[Candidate, Array] = {}
         self._all_labels: dict[Candidate, list[Array]] = {}
         self._inverse_diagonals: dict[Any, Array] = {}
@@ -200,22 +218,21 @@ class Evaluator:
         return self._cross_fits[candidate]
 
     def _cross_fit(self, candidate: Candidate) -> CrossFit:
-        if self.keeps_folds:
-            folds = self._folds(candidate)
-            return CrossFit(assemble_folds(folds, [fold.F for fold in folds]), folds, None)
-        folds = list(self.fitter.folds(candidate, self.name(candidate), keep_P=False))
+        folds = self._folds(candidate)
         scores = assemble_folds(folds, [fold.F for fold in folds])
+        if self.keeps_folds:
+            return CrossFit(scores, folds, None)
         with_all_labels = [fold.with_all_labels for fold in folds if fold.with_all_labels is not None]
         own = self._without_own_label(candidate, assemble_folds(folds, own_rows(folds, with_all_labels)))
         return CrossFit(scores, folds, own)
 
     def _folds(self, candidate: Candidate) -> list[Fold]:
-        """The folds' fits; with other weights of a candidate whose fits are known, from its P."""
-        known = None if candidate.reweights is None else self._cross_fits.get(candidate.reweights)
-        if known is None or not self.keeps_folds:
-            return list(self.fitter.folds(candidate, self.name(candidate)))
-        scores = self._of_each(known.folds, "weights", self.fitter.scores_with_weights, candidate)
-        return [replace(fold, F=F) for fold, F in zip(known.folds, scores)]
+        """The folds' fits; of a mixture, its parts' mixed."""
+        if candidate not in self._mixtures:
+            return self.fitter.folds(candidate, self.name(candidate))
+        mixed = self._mixtures[candidate]
+        each = [self.fitter.folds(part, self.name(part)) for part in mixed.parts]
+        return [mixed.fold(list(folds)) for folds in zip(*each)]
 
     def _of_each(
         self, folds: list[Fold], what: str, scores: Callable[[Candidate, Fold], Array], candidate: Candidate
@@ -227,6 +244,8 @@ class Evaluator:
         ]
 
     def _without_own_label(self, candidate: Candidate, F: Array) -> Array:
+        if candidate.unsmoothed:  # its own label is not in F
+            return F
         # g depends on the system alone, which candidates that differ in the encoder share
         system = (candidate.graph_view, candidate.feature_weight, candidate.label_weight)
         if system not in self._inverse_diagonals:
@@ -236,32 +255,51 @@ class Evaluator:
         g = self._inverse_diagonals[system]
         return without_own_label(F, self.data.Y(self.nodes), g, candidate.label_weight)
 
-    def choose(
-        self, default: Candidate, others: list[Candidate], alone: Candidate | None, tune_weights: bool = False
-    ) -> Choice:
-        """The candidate to take; `alone` is the one without the graph.
+    # the choice
 
-        With `tune_weights` the weights of the views are chosen too, for the candidate taken.
-        """
+    @property
+    def n_folds(self) -> int:
+        """Folds that may choose: one where it has labels enough."""
+        return 1 if self.chooser is not self.fitter else len(self.chooser.numbers)
+
+    @property
+    def judged_first(self) -> Array:
+        """Which of the evaluated nodes are in the first fold that chooses, as a mask."""
+        return self.chooser.masks(self.chooser.numbers[0])[0]
+
+    def codes_of(self, k: int) -> Array:
+        """The classes of the labels of the k-th fold that chooses."""
+        return self.codes[self.chooser.masks(self.chooser.numbers[k])[0]]
+
+    def held_out(self, candidate: Candidate, k: int) -> Judged:
+        """F of these labels' nodes from a fit without them."""
+        if candidate in self._mixtures:
+            mixed = self._mixtures[candidate]
+            return Judged(mixed.rows([self.held_out(part, k).F for part in mixed.parts]), 0.0)
+        number = self.chooser.numbers[k]
+        return Judged(*self.chooser.held_out(candidate, number, self.name(candidate)))
+
+    def mix(self, parts: list[Candidate], weights: list[float], temperatures: list[float]) -> Candidate:
+        """A mixture of candidates without smoothing."""
+        rows = [self.data.inputs(part)[1] for part in parts]
+        candidate = mixture([self.fitter.ready(part) for part in parts], rows, weights, temperatures)
+        self._mixtures[candidate] = Mixed(parts, weights, temperatures)
+        return candidate
+
+    def choose(self, default: Candidate, others: list[Candidate], tune_weights: bool = False) -> Choice:
+        """The candidate to take; with `tune_weights` the weights of its views are chosen too."""
         defaults = self.data.defaults
         if self.data.large and len(self.nodes):
             self.cross_fit(default)  # before the fit, whose F, P and start would take memory beside it
-            reason = (
-                "On a graph of this size plans are not compared. Name inputs, encoder or graph_view instead."
-            )
-            return Choice(default, [], reason)
-        candidates = [*others, *([] if alone is None else [alone])]
-        choice = choose(default, candidates, self.codes, self.held_out_scores, defaults)
-        if alone is not None and choice.considered:
-            choice = replace(choice, compared_alone=(default, alone))
-        if choice.plan is alone:
+            return Choice(default, [], NOT_COMPARED)
+        choice = choose(default, others, self, defaults)
+        if choice.plan.name == ALONE:
             warnings.warn(
                 f"The graph does not help here, so its edges are not used: {choice.reason} See graph_help_.",
                 stacklevel=5,
             )
         if tune_weights and self.keeps_folds:
-            variants = reweighted(choice.plan, defaults)
-            choice = choice.then(choose(choice.plan, variants, self.codes, self.held_out_scores, defaults))
+            choice = choice.then(choose(choice.plan, reweighted(choice.plan, defaults), self, defaults))
         return choice
 
     def leave_one_out(
@@ -289,9 +327,9 @@ class Evaluator:
             classes=classes,
             seed=self.data.seed,
             repeated=self.repeated(choice),
-            all_codes=self.codes,
+            all_codes=self.codes_of(0) if self.n_folds else None,
             sample_weight=None if self.sample_weight is None else self.sample_weight[exact],
-            all_sample_weight=self.sample_weight,
+            all_sample_weight=None if self.sample_weight is None else self.sample_weight[self.judged_first],
             defaults=self.data.defaults,
         )
         verdict = judge(held)
@@ -319,60 +357,34 @@ class Evaluator:
         return result, verdict
 
     def repeated(self, choice: Choice) -> Repeated | None:
-        """The choice as it would be made on other labels, from what the considered candidates say of held-out ones."""
+        """The choice as it would be made on other labels, from what the candidates say of those of the first fold."""
         candidates = [entry.candidate for entry in choice.considered]
         if len(candidates) < 2:
             return None
-        defaults = self.data.defaults
-        scores = [self.held_out_scores(candidate) for candidate in candidates]
-        losses = np.stack([brier(F, self.codes, defaults) for F in scores])
-        hits = np.stack([F.argmax(axis=1) == self.codes for F in scores])
-        few = len(self.codes) < defaults.many_labels
-        min_z = np.array([max(c.min_z, defaults.min_z_few if few else defaults.min_z) for c in candidates])
-        return Repeated(hits[0], lambda bag: hits[clear_winner(losses, min_z, defaults.min_gain, bag)])
+        defaults, codes = self.data.defaults, self.codes_of(0)
+        judged = [at_best_temperature(self.held_out(candidate, 0).F, codes) for candidate in candidates]
+        losses = np.stack([of.losses for of in judged])
+        hits = np.stack([of.P.argmax(axis=1) == codes for of in judged])
+        min_z = np.full(len(candidates), defaults.min_z)
+        least = defaults.usual_lead / len(codes)
+        return Repeated(hits[0], lambda bag: hits[clear_winner(losses, min_z, least, bag)])
 
     def rate_of_features(self, choice: Choice) -> float | None:
         """Share of held-out labels that the features alone predict, where they were a candidate."""
-        if choice.compared_alone is None:
-            return None
-        return float(np.mean(self.held_out_scores(choice.compared_alone[1]).argmax(axis=1) == self.codes))
+        alone = next((entry for entry in choice.considered if entry.candidate.name == ALONE), None)
+        return None if alone is None else alone.accuracy
 
     def graph_help(self, choice: Choice, verdict: Verdict | None, classes: Array) -> GraphHelp | None:
         """What the graph is worth, where the candidate without it was evaluated; labels weigh as in the accuracy."""
-        if choice.compared_alone is None or verdict is None:
+        judged = {entry.candidate.name: entry.candidate for entry in choice.considered}
+        if ALONE not in judged or verdict is None:
             return None
-        correct = [
-            self.held_out_scores(candidate).argmax(axis=1) == self.codes
-            for candidate in choice.compared_alone
-        ]
-        weights = verdict.draw.node_weights(self.codes, self.counts, self.sample_weight)
-        with_graph, alone = (float(np.sum(weights * hit) / weights.sum()) for hit in correct)
-        present = np.unique(self.codes)
-        per_class = [tuple(float(hit[self.codes == k].mean()) for hit in correct) for k in present]
-        return GraphHelp(with_graph, alone, dict(zip(classes[present].tolist(), per_class)))
-
-
-def own_rows(folds: list[Fold], rows: list[Array]) -> list[Array]:
-    """Each fold's own rows, without those of the sample below them."""
-    return [part[: fold.n_held_out] for fold, part in zip(folds, rows)]
-
-
-def sampled(nodes: Array, limit: int, seed: int) -> Array:
-    """These nodes, or a seeded sample of them."""
-    if len(nodes) <= limit:
-        return nodes
-    return np.sort(np.random.default_rng(seed).choice(nodes, limit, replace=False))
-
-
-def empty_leave_one_out(ids: Array, classes: Array) -> LeaveOneOut:
-    """The result where no label can be held out: nothing is known."""
-    labels = classes[:0]
-    nothing = Margins(ids[:0], labels, labels, np.empty(0))
-    return LeaveOneOut(
-        evaluated=nothing,
-        scores=np.empty((0, len(classes))),
-        accuracy=float("nan"),
-        interval=(0.0, 1.0),
-        calibration_error=float("nan"),
-        all_labelled=nothing,
-    )
+        codes, alone = self.codes_of(0), judged[ALONE]
+        plan = choice.plan if choice.plan is not alone else choice.considered[0].candidate
+        correct = [self.held_out(candidate, 0).F.argmax(axis=1) == codes for candidate in (plan, alone)]
+        given = None if self.sample_weight is None else self.sample_weight[self.judged_first]
+        weights = verdict.draw.node_weights(codes, self.counts, given)
+        with_graph, features = (float(np.sum(weights * hit) / weights.sum()) for hit in correct)
+        present = np.unique(codes)
+        per_class = [tuple(float(hit[codes == k].mean()) for hit in correct) for k in present]
+        return GraphHelp(with_graph, features, dict(zip(classes[present].tolist(), per_class)))

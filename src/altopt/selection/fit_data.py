@@ -9,7 +9,8 @@ import numpy as np
 from altopt.arrays import Array, one_hot
 from altopt.defaults import DEFAULTS, Defaults
 from altopt.graph import Graph
-from altopt.inputs import EAGER, Inputs, InputSource, Prepared, encoder_rows
+from altopt.graph.validation import UNKNOWN
+from altopt.inputs import EAGER, BlockInputs, Inputs, InputSource, Prepared, encoder_rows
 from altopt.operator import NormalizedAdjacency
 from altopt.selection.candidates import Candidate
 from altopt.selection.draw import ClassPrior
@@ -79,6 +80,7 @@ class FitData:
     eager: int = EAGER
     defaults: Defaults = DEFAULTS
     _made: dict[Inputs, tuple[Prepared, Any]] = field(default_factory=dict)
+    _parts: dict[Inputs, Prepared] = field(default_factory=dict)  # blocks that several inputs may have
 
     @property
     def labelled(self) -> Array:
@@ -92,27 +94,57 @@ class FitData:
     @cached_property
     def source(self) -> InputSource:
         """What encoder inputs are made from; the kinds of the columns are found once."""
-        return InputSource(self.graph, self.A_tilde, self.X, self.restart, self.n_diffusion, self.seed)
+        return InputSource(
+            self.graph,
+            self.A_tilde,
+            self.X,
+            self.restart,
+            self.n_diffusion,
+            self.seed,
+            self.codes,
+            self.n_classes,
+        )
 
     def Y(self, nodes: Array) -> Array:
         """One-hot rows of labelled nodes, given as a mask or by number."""
         return one_hot(self.codes[nodes], self.n_classes, self.dtype)
 
-    def inputs(self, candidate: Candidate) -> tuple[Prepared, Any]:
-        """The candidate's encoder inputs as they are kept, and as the encoder reads them."""
+    def inputs(self, candidate: Candidate, labelled: Array | None = None) -> tuple[Prepared, Any]:
+        """The candidate's encoder inputs as they are kept, and as the encoder reads them.
+
+        Inputs that are made from labels are made anew for the mask `labelled` of those that the encoder may know.
+        """
+        if candidate.inputs.reads_labels and labelled is not None:
+            prepared = self._prepare(candidate.inputs, np.where(labelled, self.codes, UNKNOWN))
+            return prepared, encoder_rows(prepared, self.eager)
         if candidate.inputs not in self._made:
-            prepared = candidate.inputs.prepare(self.source)
+            prepared = self._prepare(candidate.inputs, self.codes)
             self._made[candidate.inputs] = prepared, encoder_rows(prepared, self.eager)
         return self._made[candidate.inputs]
+
+    def _prepare(self, inputs: Inputs, codes: Array) -> Prepared:
+        """Blocks are prepared one by one, so that candidates which have a block in common share it."""
+        if isinstance(inputs, BlockInputs):
+            parts = []
+            for part in inputs.parts:
+                if part.reads_labels:
+                    parts.append(self._prepare(part, codes))
+                    continue
+                if part not in self._parts:
+                    self._parts[part] = self._prepare(part, codes)
+                parts.append(self._parts[part])
+            return inputs.prepare_from(parts, self.source.with_codes(codes))
+        return inputs.prepare(self.source.with_codes(codes))
 
     def drop_other_inputs(self, candidate: Candidate) -> None:
         """Keep this candidate's inputs only."""
         self._made = {inputs: made for inputs, made in self._made.items() if inputs == candidate.inputs}
+        self._parts.clear()
 
     def with_data_dependent_settings(self, candidate: Candidate) -> Candidate:
         """The candidate ready to be fitted: with what its inputs decide, without its relations to others."""
         encoder = candidate.encoder.fitted_to(self.inputs(candidate)[1])
-        return replace(candidate, encoder=encoder, only_after=(), reweights=None)
+        return replace(candidate, encoder=encoder, reweights=None)
 
     def problem(
         self,
@@ -121,10 +153,11 @@ class FitData:
         validation: tuple[Array, Array] | None = None,
     ) -> Problem:
         """The candidate's problem with all labels, or with those of a mask of nodes."""
+        rows = self.inputs(candidate, labelled)[1]
         labelled = self.labelled if labelled is None else labelled
         Y = self.Y(labelled)
         return Problem(
-            rows=self.inputs(candidate)[1],
+            rows=rows,
             Y=Y,
             labelled=labelled,
             dtype=self.dtype,

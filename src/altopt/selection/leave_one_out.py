@@ -149,6 +149,20 @@ class LeaveOneOut:
         return list(zip(*(column[order].tolist() for column in self.all_labelled)))
 
 
+def empty_leave_one_out(ids: Array, classes: Array) -> LeaveOneOut:
+    """The result where no label can be held out: nothing is known."""
+    labels = classes[:0]
+    nothing = Margins(ids[:0], labels, labels, np.empty(0))
+    return LeaveOneOut(
+        evaluated=nothing,
+        scores=np.empty((0, len(classes))),
+        accuracy=float("nan"),
+        interval=(0.0, 1.0),
+        calibration_error=float("nan"),
+        all_labelled=nothing,
+    )
+
+
 def exact_sample(n_labels: int, n_nodes: int, seed: int, defaults: Defaults = DEFAULTS) -> Array:
     """Which of the labels are evaluated exactly, as a mask: all, or a seeded sample."""
     n_exact = max(defaults.exact_min, min(defaults.exact_labels, int(defaults.exact_work / n_nodes)))

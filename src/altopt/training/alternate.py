@@ -349,7 +349,9 @@ def record(n_done: int, update: Update, training: Training, seconds: float) -> R
 def conclude(state: State, schedule: Schedule) -> Outcome:
     """The round to keep, and the reason of the end in words."""
     changed = state.trace[-1].changed
-    if schedule.converged(state.n_done, changed):
+    if not schedule.n_rounds:
+        reason = "The encoder learned from the given labels alone: n_rounds=0"
+    elif schedule.converged(state.n_done, changed):
         reason = f"Stopped after {state.n_done} rounds: {changed:.2%} of the nodes changed their label"
     elif changed > 0.01:
         reason = (

@@ -42,9 +42,9 @@ def show(index: RecordIndex) -> list[Shown]:
         rows.append((str(cell), index.text(OURS, cell), *fixed, *verdict))
     notes: tuple[str, ...] = (
         "Each plan taken always, no labels held back; the best is named by test accuracy, which nobody who chooses "
-        "could know. `ties` and `ties and surroundings` read rows of the adjacency through a kernel and use no graph "
-        "view; squared Laplacian and two hops are the usual plan with another graph view, which AltOpt() does not "
-        "consider by itself. The forest, which it considers where ties lead, is not among them.",
+        "could know. Plans but the usual one use no graph view; squared Laplacian and two hops are the usual plan with "
+        "another graph view, which AltOpt() does not consider by itself. Trees, and mixtures of plans, are not among "
+        "them.",
     )
     if lost:
         notes += (

@@ -1,0 +1,41 @@
+"""Which labels are held out together, and seeded samples of labels and nodes."""
+
+import numpy as np
+
+from altopt.arrays import Array
+
+SEED_SALT = 5  # so that folds are drawn by other random numbers than the rest of a fit
+
+
+def stratified_folds(codes: Array, seed: int, n_folds: int) -> Array:
+    """A fold for each labelled node, -1 for the others; each class is dealt out evenly.
+
+    >>> folds = stratified_folds(np.array([0, 0, 1, 1, -1]), seed=0, n_folds=2)
+    >>> sorted(folds[:2].tolist()), sorted(folds[2:4].tolist()), int(folds[4])
+    ([0, 1], [0, 1], -1)
+    """
+    fold = np.full(len(codes), -1)
+    rng = np.random.default_rng([seed, SEED_SALT])
+    n_dealt = 0
+    for k in range(int(codes.max()) + 1):
+        nodes = rng.permutation(np.flatnonzero(codes == k))
+        fold[nodes] = (n_dealt + np.arange(len(nodes))) % n_folds
+        n_dealt += len(nodes)
+    return fold
+
+
+def some_of_each(codes: Array, n: int, seed: int) -> Array:
+    """Numbers of about n labels, each class in its share, two at least."""
+    rng = np.random.default_rng([seed, len(codes)])
+    picked = []
+    for k in np.unique(codes):
+        own = np.flatnonzero(codes == k)
+        picked.append(rng.permutation(own)[: max(2, round(n * len(own) / len(codes)))])
+    return np.sort(np.concatenate(picked))
+
+
+def sampled(nodes: Array, limit: int, seed: int) -> Array:
+    """These nodes, or a seeded sample of them."""
+    if len(nodes) <= limit:
+        return nodes
+    return np.sort(np.random.default_rng(seed).choice(nodes, limit, replace=False))
