@@ -232,8 +232,9 @@ def weighed(columns: Columns, X: Any) -> Columns:
     """The columns, each weighed by what it shares with the others: one that nothing confirms counts for little.
 
     With r its correlations with the d - 1 others, s = sum r^2 beyond what n rows of unrelated columns show, and never
-    less than the standard deviation of that: s = max(sum r^2 - (d - 1) / n, 0) + sqrt(2 (d - 1)) / n. Its variance is
-    multiplied by s / (1 + s), and all by one number so that the mean of these is 1.
+    less than the standard deviation of that: s = max(sum r^2 - (d - 1) / n, 0) + sqrt(2 (d - 1)) / n. The variance is
+    multiplied by s^2 / (s^2 + m^2), m being `shared_share` of the mean s, and then all by one number so that these
+    factors are 1 on average. Where the columns share alike, or nothing, they stay alike.
     """
     varied = np.flatnonzero(columns.factor)
     d, n = len(varied), X.shape[0]
@@ -249,7 +250,8 @@ def weighed(columns: Columns, X: Any) -> Columns:
     squares = C**2 / np.maximum(np.outer(variance, variance), TINY)
     chance = max(d - 1, 1) / n
     shared = np.maximum(squares.sum(axis=1) - 1.0 - chance, 0.0) + np.sqrt(2 * chance / n)
-    weight = shared / (1.0 + shared)
+    little = DEFAULTS.shared_share * shared.mean()
+    weight = shared**2 / (shared**2 + little**2)
     by = np.ones(len(columns.kind))
     by[varied] = np.sqrt(weight / weight.mean())
     return replace(columns, factor=columns.factor * by, fill=columns.fill * by)
