@@ -13,7 +13,7 @@ constexpr int ROWS = 4;
 #if defined(__AVX512F__)
 constexpr int LANES = 16, MAX_CLASSES = 4; // numbers in a register, and classes whose sums fit into the registers
 #elif defined(__AVX__)
-constexpr int LANES = 8, MAX_CLASSES = 2;
+constexpr int LANES = 8, MAX_CLASSES = 3;
 #else
 constexpr int LANES = 4, MAX_CLASSES = 2;
 #endif
@@ -88,10 +88,10 @@ inline void backward(const float *const *x, const float *gradients, std::int64_t
                 G[k * d + j] += s[r][k] * x[r][j];
 }
 
-// as many classes at a time as there are registers for
+// as many classes at a time as there are registers for, and rather two pairs than one left over
 template <class Work> inline void by_classes(std::int64_t c, const Work &work) {
     std::int64_t k = 0;
-    for (; k + MAX_CLASSES <= c; k += MAX_CLASSES)
+    for (; k + MAX_CLASSES <= c && (MAX_CLASSES % 2 == 0 || c - k != MAX_CLASSES + 1); k += MAX_CLASSES)
         work(std::integral_constant<int, MAX_CLASSES>{}, k);
     for (; k + 2 <= c; k += 2)
         work(std::integral_constant<int, 2>{}, k);

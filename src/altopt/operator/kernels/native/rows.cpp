@@ -86,10 +86,23 @@ template <class T, class U> void from_layout_rows(const FromLayout<T, U> &l, int
     });
 }
 
+// e^x of a row; x and e have room for whole registers
+inline void exp_each(const float *x, float *e, std::int64_t width) {
+    for (std::int64_t k = 0; k < width && width >= 8; k += 8)
+        store8<float>(exp_below(load8(x + k)), e + k);
+    for (std::int64_t k = 0; k < width && width < 8; ++k)
+        e[k] = exp_below(x[k]);
+}
+inline void exp_each(const double *x, double *e, std::int64_t width) {
+    for (std::int64_t k = 0; k < width; ++k)
+        e[k] = exp_below(x[k]);
+}
+
 template <class T> void softmax_each(const SoftmaxRows<T> &s, int n_threads, const Interrupt &interrupt) {
     const double log_c = std::log(double(s.width));
     in_chunks(s.n_rows, n_threads, interrupt, [&](std::int64_t, std::int64_t from, std::int64_t to) {
-        std::vector<T> x(s.width), e(s.width);
+        const std::int64_t padded = (s.width + 7) / 8 * 8;
+        std::vector<T> x(padded, LOWEST<T>), e(padded);
         for (std::int64_t i = from; i < to; ++i) {
             const T *F = s.F + i * s.width;
             std::int64_t top = 0;
@@ -112,8 +125,7 @@ template <class T> void softmax_each(const SoftmaxRows<T> &s, int n_threads, con
                     x[k] = std::max((F[k] - F[top]) * unit, LOWEST<T>);
             }
             T sum = 0, weighted = 0;
-            for (std::int64_t k = 0; k < s.width; ++k)
-                e[k] = exp_below(x[k]);
+            exp_each(x.data(), e.data(), s.width);
 #pragma omp simd reduction(+ : sum, weighted)
             for (std::int64_t k = 0; k < s.width; ++k) {
                 sum += e[k];
