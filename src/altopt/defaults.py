@@ -233,6 +233,17 @@ class Defaults:
     min_z: float = number(
         1.0, "standard errors by which a candidate must win", "The one-standard-error rule."
     )
+    cut_odds: float = number(
+        6.0,
+        "log odds of a labelling for each e-fold of fewer edges cut, in a graph built from X",
+        "Prototype on seven tables of scikit-learn: the cluster assumption must not decide alone.",
+    )
+    max_cut_odds: float = number(8.0, "largest such log odds", "As `cut_odds`.")
+    least_cut: float = number(0.01, "share of edges added to those cut", "As `cut_odds`.")
+    clamped_feature_weight: float = number(
+        1e-3, "feature_weight of the graph alone: what answers where no label reaches", HAND
+    )
+    clamped_label_weight: float = number(100.0, "label_weight of the graph alone: labels held fast", HAND)
     mixture_weight: float = number(0.1, "least weight of a part of a mixture", HAND)
     mixture_parts: int = number(3, "parts of a mixture at most", TIME)
     fold_rounds: int = number(2, "rounds of a fit without a fold", TIME)

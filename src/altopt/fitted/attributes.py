@@ -11,7 +11,7 @@ from altopt.graph import Graph
 from altopt.graph.knn import Neighbours
 from altopt.inputs import Prepared
 from altopt.selection.candidates import Candidate
-from altopt.selection.evaluation import GraphHelp
+from altopt.selection.graph_help import GraphHelp
 from altopt.selection.leave_one_out import LeaveOneOut
 
 

@@ -97,6 +97,7 @@ def fit_by_steps(
         seed=seed_of(parameters.random_state) if checkpoint is None else checkpoint.seed,
         class_prior=read_class_prior(parameters.class_prior, classes),
         sample_weight=source.sample_weight,
+        built=source.neighbours is not None,
         eager=eager_limit(n, len(classes), parameters.cross_fit, parameters.numbers),
         defaults=parameters.numbers,
     )

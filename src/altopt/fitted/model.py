@@ -20,7 +20,7 @@ from altopt.inputs import Prepared
 from altopt.operator import NormalizedAdjacency
 from altopt.selection.calibration import NodeKind
 from altopt.selection.candidates import Candidate
-from altopt.selection.evaluation import GraphHelp
+from altopt.selection.graph_help import GraphHelp
 from altopt.selection.leave_one_out import LeaveOneOut
 from altopt.solvers import Solver, Steps
 from altopt.training.pseudo_labels import PseudoLabels, Readout

@@ -45,7 +45,7 @@ def known_parts() -> dict[str, type]:
     from altopt.operator.columns import Columns
     from altopt.selection.calibration import TemperedShares
     from altopt.selection.candidates import Candidate
-    from altopt.selection.evaluation import GraphHelp
+    from altopt.selection.graph_help import GraphHelp
     from altopt.selection.leave_one_out import LeaveOneOut, Margins
     from altopt.training.pseudo_labels import (
         ClassBalanced,

@@ -1,7 +1,7 @@
 """Temperature scaling, and the expected calibration error."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 
 import numpy as np
@@ -70,6 +70,11 @@ class TemperedShares:
             numbers = getattr(self, name)
             if numbers is not None and not all(is_number(b) and b >= least for b in numbers):
                 raise InputError(f"TemperedShares: {name} must be numbers above 0, but are {numbers!r}.")
+
+    def scaled(self, factors: Array) -> "TemperedShares":
+        """The same reading of F that has these column factors besides."""
+        before = np.ones(len(factors)) if self.factors is None else np.array(self.factors)
+        return replace(self, factors=tuple(np.maximum(before * factors, SMALLEST).tolist()))
 
     def soften(self, F: Array, kinds: Array | None = None) -> Array:
         """A distribution for each row; `kinds` are those of the nodes (NodeKind), None: all tied."""

@@ -195,6 +195,8 @@ def alternatives(
             encoder=linear(40.0),
         ),
     ]
+    if default.linear and graph.n_nodes * n_classes <= defaults.keep_folds:
+        candidates.append(graph_alone(default, alone, defaults))
     if graph.n_nodes * min(n_labels, defaults.kernel_landmarks) <= defaults.kernel_limit:
         kernel = KernelEncoder(gamma=defaults.kernel_gamma, ridge=defaults.kernel_ridge)
         candidates.append(replace(alone, name="kernel on ties", inputs=BlockInputs((ties,)), encoder=kernel))
@@ -218,6 +220,20 @@ def without_graph(default: Candidate, inputs: Inputs) -> Candidate:
         encoder=linear(30.0),
         graph_view=NoGraphView,
         n_rounds=0,
+    )
+
+
+def graph_alone(default: Candidate, alone: Candidate, defaults: Defaults = DEFAULTS) -> Candidate:
+    """Given labels held fast and spread along the edges; the features answer only where no label reaches."""
+    return replace(
+        default,
+        name="graph alone",
+        inputs=alone.inputs,
+        encoder=alone.encoder,
+        feature_weight=defaults.clamped_feature_weight,
+        label_weight=defaults.clamped_label_weight,
+        n_rounds=0,
+        class_masses=True,
     )
 
 

@@ -20,6 +20,7 @@ class Judged(NamedTuple):
 
     F: Array
     seconds: float
+    cut: float | None = None  # share of edges cut, in a graph built from X
 
 
 class Judge(Protocol):
@@ -161,7 +162,19 @@ class Contest:
     def beats(self, one: Candidate, other: Candidate, n_errors: float) -> bool:
         """Whether one leads by so many standard errors, and by more than a handful of labels may say by chance."""
         gain, error = self.lead(one, other)
+        prior = self.plausibility(one, other)
+        if prior:  # the cluster assumption decides what few labels leave open
+            return gain + prior > 0
         return gain > max(self.defaults.usual_lead, n_errors * error)
+
+    def plausibility(self, one: Candidate, other: Candidate) -> float:
+        """How much likelier a labelling is for cutting fewer edges of a graph built from X, as a log odds."""
+        cuts = [self.played[q][0].cut for q in (one, other)]
+        if cuts[0] is None or cuts[1] is None:
+            return 0.0
+        least = self.defaults.least_cut
+        odds = self.defaults.cut_odds * np.log((cuts[1] + least) / (cuts[0] + least))
+        return float(np.clip(odds, -self.defaults.max_cut_odds, self.defaults.max_cut_odds))
 
     def weights(self, parts: list[Candidate]) -> Array:
         """Weights of the parts under which the given classes are likeliest."""
@@ -189,9 +202,9 @@ class Contest:
 def choose(usual: Candidate, others: list[Candidate], judge: Judge, defaults: Defaults = DEFAULTS) -> Choice:
     """The usual candidate, unless others did clearly better on held-out labels.
 
-    Of the candidates without smoothing the best few are mixed. Candidates that cost little are judged first, by one
-    fold; the dear ones follow where the usual one is not clearly ahead by then. What the first fold leaves is judged
-    by the others. The usual one stays unless it is beaten by `min_z` standard errors and by `usual_lead`.
+    Of the candidates without smoothing the best few are mixed. All are judged by one fold, the dear ones last and only
+    until one of them is clearly behind; what that leaves is judged by the other folds. The usual one stays unless it is
+    beaten by `min_z` standard errors and by `usual_lead`.
     """
     if not others:
         return Choice(usual, [], "All parts were given.")
@@ -200,10 +213,12 @@ def choose(usual: Candidate, others: list[Candidate], judge: Judge, defaults: De
     contest = Contest(judge, defaults)
     for candidate in (usual, *(other for other in others if not other.dear)):
         contest.play(candidate)
-    ahead = all(contest.beats(usual, q, 2 * defaults.min_z) for q in contest.alive() if q is not usual)
-    for candidate in others:
-        if candidate.dear and not ahead:
-            contest.play(candidate)
+    for candidate in (other for other in others if other.dear):
+        contest.play(candidate)
+        if candidate in contest.alive() and any(
+            contest.beats(q, candidate, 2 * defaults.min_z) for q in contest.alive()
+        ):
+            break  # dearer ones of its kind would hardly do better
     drop_after_first_fold(contest, usual)
     for _ in range(1, judge.n_folds if len(contest.alive()) > 1 else 1):
         for candidate in contest.alive():

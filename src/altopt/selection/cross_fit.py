@@ -9,6 +9,7 @@ import numpy as np
 
 from altopt.arrays import Array
 from altopt.encoders import Learner
+from altopt.graph import Graph
 from altopt.operator.kernels.dispatch import release_free_memory
 from altopt.selection.candidates import Candidate
 from altopt.selection.fit_data import FitData
@@ -28,6 +29,9 @@ class Fold:
     F: Array  # one row for each node of the fold
     P: Array  # without rows, where P is too large to be kept
     with_all_labels: Array | None = None  # there: `scores_with_all_labels` of it
+    cut: float | None = (
+        None  # share of edges between nodes of different predicted classes, in a graph built from X
+    )
 
     @property
     def n_held_out(self) -> int:
@@ -73,6 +77,10 @@ class CrossFitter:
     def numbers(self) -> list[int]:
         """The folds that hold a label of an evaluated node."""
         return [k for k in np.unique(self.fold[self.nodes]).tolist() if k >= 0]
+
+    def cut(self, candidate: Candidate, k: int, name: str) -> float | None:
+        """The share of edges that the predicted classes cut, where that is known."""
+        return None if candidate.unsmoothed or not self.data.built else self.of_fold(candidate, k, name).cut
 
     def held_out(self, candidate: Candidate, k: int, name: str) -> tuple[Array, float]:
         """F of fold k's nodes from a fit without their labels, and the seconds that took."""
@@ -126,13 +134,19 @@ class CrossFitter:
     def _fitted(self, candidate: Candidate, k: int, name: str) -> Fold:
         def fit() -> Arrays:
             fold = self.without_fold(candidate, k)
+            arrays = {"F": fold.F} | ({} if fold.cut is None else {"cut": np.array([fold.cut])})
             if self.keeps_P:
-                return {"F": fold.F, "P": fold.P}
-            return {"F": fold.F, "with_all_labels": self.scores_with_all_labels(candidate, fold)}
+                arrays["P"] = fold.P
+            if fold.with_all_labels is not None:
+                arrays["with_all_labels"] = fold.with_all_labels
+            elif not self.keeps_P:
+                arrays["with_all_labels"] = self.scores_with_all_labels(candidate, fold)
+            return arrays
 
         kept = self.journal.once(f"{name}, without fold {k}", fit)
-        F = kept["F"]
-        return Fold(*self.masks(k), F, kept.get("P", F[:0]), kept.get("with_all_labels"))
+        F, cut = kept["F"], kept.get("cut")
+        P, known = kept.get("P", F[:0]), kept.get("with_all_labels")
+        return Fold(*self.masks(k), F, P, known, None if cut is None else float(cut[0]))
 
     def folds(self, candidate: Candidate, name: str = "") -> list[Fold]:
         """A short fit without each fold of the labels, one after the other."""
@@ -162,7 +176,12 @@ class CrossFitter:
         solvers = Solvers(self.solvers.rounds, self.solvers.rounds)
         learner = ready.encoder.begin(problem.rows.shape[1], data.n_classes, data.seed)
         outcome = alternate(problem, warm_up(problem, learner, schedule), solvers, rule, schedule)
-        return Fold(held_out, training, outcome.F[self.nodes[held_out]], outcome.P)
+        F, known = outcome.F, None
+        cut = cut_share(data.graph, F.argmax(axis=1)) if data.built else None
+        if candidate.class_masses:  # the class that loses a label loses mass: these scores serve as they are
+            F = F * class_mass_factors(F, data.codes[training])
+            known = F[np.concatenate([self.nodes[held_out], self.rest])]
+        return Fold(held_out, training, F[self.nodes[held_out]], outcome.P, known, cut)
 
     def scores_with_weights(self, candidate: Candidate, fold: Fold) -> Array:
         """F of the fold's nodes under the candidate's weights: P stays, so one solve is enough."""
@@ -197,6 +216,21 @@ class CrossFitter:
         unknown = np.isnan(g)
         g[unknown] = g[~unknown].mean() if unknown.any() else 0.0
         return g
+
+
+def class_mass_factors(F: Array, codes: Array) -> Array:
+    """Column factors of F under which the classes have masses as they have labels."""
+    counts = np.bincount(codes, minlength=F.shape[1])
+    mass = np.maximum(F.sum(axis=0, dtype=np.float64), 1e-12 * max(float(F.sum()), 1e-12))
+    factors = counts / mass
+    return np.asarray(factors / factors.max())
+
+
+def cut_share(graph: Graph, labels: Array) -> float:
+    """The share of edge weight between nodes of different labels."""
+    A = graph.adjacency.tocoo()
+    total = float(A.data.sum())
+    return float(A.data[labels[A.coords[0]] != labels[A.coords[1]]].sum()) / total if total else 0.0
 
 
 def own_rows(folds: list[Fold], rows: list[Array]) -> list[Array]:

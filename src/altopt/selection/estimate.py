@@ -80,11 +80,16 @@ def spread(weights: Array, factor: float, n_rest: float) -> float:
 
 
 def limits(rate: float, spread: float, level: float = LEVEL) -> tuple[float, float]:
-    """Jeffreys' limits of a rate known as well as from 1/v trials, at least one."""
+    """Jeffreys' limits of a rate known as well as from 1/v trials, at least one; 0 and 1 themselves are not left out.
+
+    >>> limits(1.0, 0.1)[1], limits(0.0, 0.1)[0]
+    (1.0, 0.0)
+    """
     n, p = 1.0 / min(spread, 1.0), float(np.clip(rate, 0.0, 1.0))
     a, b = p * n + 0.5, (1.0 - p) * n + 0.5
     tail = (1.0 - level) / 2
-    return float(betaincinv(a, b, tail)), float(betaincinv(a, b, 1.0 - tail))
+    low = 0.0 if p == 0 else float(betaincinv(a, b, tail))
+    return low, 1.0 if p == 1 else float(betaincinv(a, b, 1.0 - tail))
 
 
 def choice_optimism(

@@ -12,10 +12,11 @@ from altopt.arrays import Array, shares
 from altopt.graph.validation import UNKNOWN
 from altopt.selection.candidates import ALONE, Candidate, mixture, reweighted
 from altopt.selection.compare import Choice, Judged, at_best_temperature, choose
-from altopt.selection.cross_fit import CrossFitter, Fold, assemble_folds, own_rows
+from altopt.selection.cross_fit import CrossFitter, Fold, assemble_folds, class_mass_factors, own_rows
 from altopt.selection.estimate import clear_winner
 from altopt.selection.fit_data import FitData
 from altopt.selection.folds import sampled, some_of_each, stratified_folds
+from altopt.selection.graph_help import GraphHelp
 from altopt.selection.held_out import HeldOut, Repeated, Verdict, judge
 from altopt.selection.leave_one_out import (
     LeaveOneOut,
@@ -31,37 +32,6 @@ from altopt.training.journal import Journal
 from altopt.training.pseudo_labels import PseudoLabels
 
 NOT_COMPARED = "On a graph of this size plans are not compared. Name inputs, encoder or graph_view instead."
-
-
-@dataclass(frozen=True)
-class GraphHelp:
-    """Accuracy on held-out labels with the graph and from the features alone; labels weigh as they were drawn.
-
-    Parameters
-    ----------
-    with_graph, features_alone : float
-        The two accuracies.
-    per_class : dict
-        For each class the share of its held-out labels predicted correctly, (with the graph, features alone).
-
-    Attributes
-    ----------
-    gain : float
-        with_graph - features_alone.
-
-    Examples
-    --------
-    >>> GraphHelp(0.75, 0.5, {"a": (1.0, 0.5), "b": (0.5, 0.5)}).gain
-    0.25
-    """
-
-    with_graph: float
-    features_alone: float
-    per_class: dict[Any, Any]
-
-    @property
-    def gain(self) -> float:
-        return self.with_graph - self.features_alone
 
 
 @dataclass(frozen=True)
@@ -244,7 +214,7 @@ class Evaluator:
         ]
 
     def _without_own_label(self, candidate: Candidate, F: Array) -> Array:
-        if candidate.unsmoothed:  # its own label is not in F
+        if candidate.unsmoothed or candidate.class_masses:  # the own label is not in F
             return F
         # g depends on the system alone, which candidates that differ in the encoder share
         system = (candidate.graph_view, candidate.feature_weight, candidate.label_weight)
@@ -276,8 +246,8 @@ class Evaluator:
         if candidate in self._mixtures:
             mixed = self._mixtures[candidate]
             return Judged(mixed.rows([self.held_out(part, k).F for part in mixed.parts]), 0.0)
-        number = self.chooser.numbers[k]
-        return Judged(*self.chooser.held_out(candidate, number, self.name(candidate)))
+        fold, name = self.chooser.numbers[k], self.name(candidate)
+        return Judged(*self.chooser.held_out(candidate, fold, name), self.chooser.cut(candidate, fold, name))
 
     def mix(self, parts: list[Candidate], weights: list[float], temperatures: list[float]) -> Candidate:
         """A mixture of candidates without smoothing."""
@@ -312,6 +282,10 @@ class Evaluator:
         if not len(self.nodes):
             return empty_leave_one_out(ids, classes), None
         scores, exact = self.leave_one_out_scores(choice.plan), self.exact
+        masses = None
+        if choice.plan.class_masses:
+            masses = class_mass_factors(F, self.data.codes[self.data.labelled])
+            F = F * masses
         held = HeldOut(
             codes=self.codes[exact],
             fold=self.fold_of_nodes[exact],
@@ -333,6 +307,8 @@ class Evaluator:
             defaults=self.data.defaults,
         )
         verdict = judge(held)
+        if masses is not None:
+            verdict = replace(verdict, readout=verdict.readout.scaled(masses))
         all_labelled = Margins(
             ids[self.nodes],
             classes[self.codes],
@@ -376,15 +352,25 @@ class Evaluator:
 
     def graph_help(self, choice: Choice, verdict: Verdict | None, classes: Array) -> GraphHelp | None:
         """What the graph is worth, where the candidate without it was evaluated; labels weigh as in the accuracy."""
-        judged = {entry.candidate.name: entry.candidate for entry in choice.considered}
+        judged = {entry.candidate.name: entry for entry in choice.considered}
         if ALONE not in judged or verdict is None:
             return None
-        codes, alone = self.codes_of(0), judged[ALONE]
-        plan = choice.plan if choice.plan is not alone else choice.considered[0].candidate
-        correct = [self.held_out(candidate, 0).F.argmax(axis=1) == codes for candidate in (plan, alone)]
-        given = None if self.sample_weight is None else self.sample_weight[self.judged_first]
-        weights = verdict.draw.node_weights(codes, self.counts, given)
-        with_graph, features = (float(np.sum(weights * hit) / weights.sum()) for hit in correct)
-        present = np.unique(codes)
-        per_class = [tuple(float(hit[codes == k].mean()) for hit in correct) for k in present]
-        return GraphHelp(with_graph, features, dict(zip(classes[present].tolist(), per_class)))
+        alone = judged[ALONE]
+        taken = next((entry for entry in choice.considered if entry.candidate is choice.plan), alone)
+        other = choice.considered[0] if taken is alone else taken
+        n_labels = min(alone.n_labels, other.n_labels)
+        masks = [self.chooser.masks(k)[0] for k in self.chooser.numbers]
+        n_folds = 1 + int(np.searchsorted(np.cumsum([mask.sum() for mask in masks]), n_labels))
+        correct = [
+            np.concatenate(
+                [
+                    self.held_out(entry.candidate, k).F.argmax(axis=1) == self.codes_of(k)
+                    for k in range(n_folds)
+                ]
+            )
+            for entry in (other, alone)
+        ]
+        nodes = np.concatenate([np.flatnonzero(mask) for mask in masks[:n_folds]])
+        codes, given = self.codes[nodes], self.sample_weight
+        weights = verdict.draw.node_weights(codes, self.counts, None if given is None else given[nodes])
+        return GraphHelp.of(correct, codes, weights, classes)

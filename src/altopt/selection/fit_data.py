@@ -41,6 +41,8 @@ class FitData:
         The same seed gives the same bits.
     class_prior : ClassPrior
         What is known of the class shares of all nodes.
+    built : bool
+        Whether the graph was built from X, so that its edges are no evidence of their own.
     sample_weight : array (n_nodes,), optional
         Weights of the labelled nodes in the encoder's training and in the estimated accuracy, 1 on average.
     eager : int
@@ -77,6 +79,7 @@ class FitData:
     seed: int
     class_prior: ClassPrior = None
     sample_weight: Array | None = None
+    built: bool = False
     eager: int = EAGER
     defaults: Defaults = DEFAULTS
     _made: dict[Inputs, tuple[Prepared, Any]] = field(default_factory=dict)

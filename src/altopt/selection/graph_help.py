@@ -1,0 +1,47 @@
+"""What the graph is worth beside the features alone."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from altopt.arrays import Array
+
+
+@dataclass(frozen=True)
+class GraphHelp:
+    """Accuracy on held-out labels with the graph and from the features alone; labels weigh as they were drawn.
+
+    Parameters
+    ----------
+    with_graph, features_alone : float
+        The two accuracies.
+    per_class : dict
+        For each class the share of its held-out labels predicted correctly, (with the graph, features alone).
+
+    Attributes
+    ----------
+    gain : float
+        with_graph - features_alone.
+
+    Examples
+    --------
+    >>> GraphHelp(0.75, 0.5, {"a": (1.0, 0.5), "b": (0.5, 0.5)}).gain
+    0.25
+    """
+
+    with_graph: float
+    features_alone: float
+    per_class: dict[Any, Any]
+
+    @property
+    def gain(self) -> float:
+        return self.with_graph - self.features_alone
+
+    @classmethod
+    def of(cls, hits: list[Array], codes: Array, weights: Array, classes: Array) -> "GraphHelp":
+        """From the hits on held-out labels with the graph and from the features alone."""
+        with_graph, features = (float(np.sum(weights * hit) / weights.sum()) for hit in hits)
+        present = np.unique(codes)
+        per_class = [tuple(float(hit[codes == k].mean()) for hit in hits) for k in present]
+        return cls(with_graph, features, dict(zip(classes[present].tolist(), per_class)))
