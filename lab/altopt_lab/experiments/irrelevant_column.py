@@ -110,7 +110,7 @@ def summary(records: list[Record]) -> str:
     lines = [f"{'':22}" + "".join(f"{name:>11}" for name in names) + f"{'mean':>11}"]
     without = {name: [s for key, s in scores.items() if key[:2] == (name, None)] for name in names}
     lines.append(f"{'without':22}" + "".join(f"{np.mean(without[name]):11.2f}" for name in names))
-    for column in COLUMNS:
+    for column in [name for name in COLUMNS if any(key[1] == name for key in scores)]:
         means = []
         for name in names:
             lost = [
