@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from altopt import InputError
-from altopt.selection.draw import Draw, differ, drawn_by_class, how_drawn, read_class_prior
+from altopt.selection.draw import Draw, attainable, differ, drawn_by_class, how_drawn, read_class_prior
 
 CLASSES = np.array(["a", "b"])
 
@@ -93,3 +93,10 @@ def test_given_weights_multiply_those_of_the_draw():
     assert_allclose(random, given / 6)
     by_class = Draw("by class", np.array([0.8, 0.2]), "").node_weights(codes, counts, given)
     assert_allclose(by_class, [0.6, 0.2, 0.1, 0.1])
+
+
+def test_nodes_of_a_class_without_a_label_are_known_to_be_wrong():
+    counts, codes = np.array([2, 2, 0]), np.array([0, 0, 1, 1])
+    known = Draw("known shares", np.array([0.3, 0.2, 0.5]), "").node_weights(codes, counts)
+    assert_allclose(known, [0.15, 0.15, 0.1, 0.1])
+    assert_allclose(attainable(np.array([0.3, 0.2, 0.5]), counts), [0.6, 0.4, 0.0])

@@ -22,7 +22,7 @@ from altopt.operator.feature_matrix import empty_rows
 from altopt.selection.calibration import TemperedShares, column_factors
 from altopt.selection.candidates import Candidate, alternatives
 from altopt.selection.compare import Choice
-from altopt.selection.draw import read_class_prior, shares_of_rest
+from altopt.selection.draw import attainable, read_class_prior, shares_of_rest
 from altopt.selection.estimate import nothing_learnt, too_wide
 from altopt.selection.evaluation import Evaluator
 from altopt.selection.fit_data import FitData, eager_limit
@@ -171,7 +171,8 @@ def unjudged_readout(data: FitData, rule: PseudoLabels, F: Array) -> ReadoutRule
     T, labelled = 1.0, data.labelled  # no held-out label tells another
     counts = np.bincount(data.codes[labelled], minlength=data.n_classes)
     shares = shares_of_rest(data.class_prior, counts, int((~labelled).sum()))
-    factors = column_factors(F if labelled.all() else F[~labelled], shares, T, data.defaults)
+    rows = F if labelled.all() else F[~labelled]
+    factors = column_factors(rows, attainable(shares, counts), T, data.defaults)
     return TemperedShares(T, tuple(factors.tolist()), unreached=tuple(shares.tolist()))
 
 

@@ -127,7 +127,7 @@ def match_confidence(
 
 
 def column_factors(F: Array, target: Array, temperature: float, defaults: Defaults = DEFAULTS) -> Array:
-    """Factors of TemperedShares under which the mean of the probabilities is the target.
+    """Factors of TemperedShares under which the mean of the probabilities is the target; where that is 0, they are 1.
 
     >>> F = np.array([[0.6, 0.4], [0.5, 0.5], [0.8, 0.2]])
     >>> b = column_factors(F, np.array([0.4, 0.6]), 1.0)
@@ -136,15 +136,15 @@ def column_factors(F: Array, target: Array, temperature: float, defaults: Defaul
     """
     rows = F if len(F) <= defaults.prior_sample else F[:: -(-len(F) // defaults.prior_sample)]
     P = TemperedShares(temperature).soften(rows).astype(np.float64)
-    log_b = np.zeros(len(target))
+    log_b, asked = np.zeros(len(target)), target > 0
     for _ in range(MAX_FACTOR_STEPS):
         scaled = P * np.exp(log_b)
         mean = np.mean(scaled / scaled.sum(axis=1, keepdims=True), axis=0)
-        gap = np.log(target / np.maximum(mean, 1e-12))
+        gap = np.log(np.where(asked, target, 1.0) / np.where(asked, np.maximum(mean, 1e-12), 1.0))
         log_b = np.clip(log_b + FACTOR_STEP * gap, *FACTOR_BOUNDS)
         if np.abs(target - mean).max() < FACTOR_TOLERANCE:
             break
-    return np.asarray(np.exp((log_b - log_b.mean()) * temperature))
+    return np.asarray(np.exp(np.where(asked, log_b - log_b[asked].mean(), 0.0) * temperature))
 
 
 def minimising_temperature(loss: Callable[[float], float], bounds: tuple[float, float]) -> float:

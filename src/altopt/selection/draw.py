@@ -53,7 +53,7 @@ class Draw:
 
         At random all weigh the same, and a label that could not be held out counts as a miss (Good and Turing's
         allowance for classes without a label): weights sum to the share of labels of classes that could be. Otherwise
-        classes weigh as their shares, and weights sum to 1.
+        classes weigh as their shares, and weights sum to 1, or to the known share of classes with a label.
         """
         given = np.ones(len(codes)) if given is None else given
         evaluated = np.bincount(codes, weights=given, minlength=len(counts))
@@ -62,6 +62,8 @@ class Draw:
         share = np.where(evaluated > 0, self.shares, 0.0)
         total = share.sum()
         share = share / total if total > 0 else (evaluated > 0) / max((evaluated > 0).sum(), 1)
+        if self.kind == "known shares":
+            share = share * self.shares[counts > 0].sum()  # no node of a class without a label will be right
         return np.asarray((share / np.where(evaluated > 0, evaluated, 1.0))[codes] * given)
 
 
@@ -195,6 +197,12 @@ def shares_of_rest(class_prior: Array, counts: Array, n_rest: int) -> Array:
     """Class shares of the unlabelled nodes, where those of all nodes are known; no class is ruled out."""
     left = np.maximum(class_prior * (counts.sum() + n_rest) - counts, 1.0)
     return np.asarray(left / left.sum() if n_rest else class_prior)
+
+
+def attainable(shares: Array, counts: Array) -> Array:
+    """These shares without classes that have no label, and so cannot be predicted; at sum 1."""
+    found = np.where(counts > 0, shares, 0.0)
+    return np.asarray(found / found.sum())
 
 
 def assumed_shares(

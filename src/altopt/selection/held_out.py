@@ -14,7 +14,7 @@ from altopt.selection.calibration import (
     column_factors,
     match_confidence,
 )
-from altopt.selection.draw import ClassPrior, Draw, how_drawn, shares_of_rest
+from altopt.selection.draw import ClassPrior, Draw, attainable, how_drawn, shares_of_rest
 from altopt.selection.estimate import Accuracy, choice_optimism, recalls, spread, variance_factor
 from altopt.selection.ranking import Ranking, Sample, average_precision, roc_auc
 from altopt.training.class_priors import predicted_counts
@@ -107,7 +107,7 @@ class HeldOut:
         known = self.rest_kinds != NodeKind.UNREACHED
         if shares is None or not known.any():
             return readout, self.scores
-        T = readout.temperature
+        T, shares = readout.temperature, attainable(shares, self.counts)
         by_fold = [column_factors(F[known], shares, T, self.defaults) for F in self.rest_by_folds]
         factors = column_factors(self.rest[known], shares, T, self.defaults)
         return replace(readout, factors=tuple(factors.tolist())), self.scores * np.stack(by_fold)[self.fold]
