@@ -198,7 +198,7 @@ def test_a_graph_that_does_harm_is_left_aside():
     y = np.where(np.arange(600) % 4 == 0, made.y, -1)
     with pytest.warns(UserWarning, match="The graph does not help here"):
         model = AltOpt(random_state=0).fit(made.X, y, graph=sp.csr_array(A + A.T))
-    assert model.choice_["plan"] == "features alone"
+    assert model.choice_["plan"] in ("features alone", "linear on features")
     assert model.graph_help_.gain < 0
     alone = AltOpt(random_state=0, cross_fit=False, inputs=HopInputs((0,)), graph_view=NoGraphView)
     hidden = y < 0

@@ -29,6 +29,7 @@ OTHER_VIEWS: dict[str, Any] = {"squared Laplacian": SquaredLaplacianView, "two h
 PLANS = (
     "usual",
     "features alone",
+    "linear on features",
     "features and labels around",
     "ties and features",
     "ties before features",

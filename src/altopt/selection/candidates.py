@@ -37,7 +37,7 @@ from altopt.views import (
     view_from,
 )
 
-ALONE = "features alone"  # the candidate that shows what the graph is worth
+ALONE, LINEAR = "features alone", "linear on features"  # candidates that make no use of the graph
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,8 +174,9 @@ def alternatives(
     ties, features = AdjacencyInputs(natural_direction(graph)), FeatureInputs()
     measured = np.mean(source.columns.kind == MEASUREMENT) > 0.5
     scaling: Literal["unit", "size"] = "size" if measured else "unit"  # the length of a text says nothing
-    alone = without_graph(default, BlockInputs((features,), scaling))
+    alone = linear_on_features(default, BlockInputs((features,), scaling))
     candidates = [
+        without_graph(default, defaults),
         alone,
         replace(
             alone,
@@ -211,15 +212,16 @@ def alternatives(
     return candidates
 
 
-def without_graph(default: Candidate, inputs: Inputs) -> Candidate:
-    """The features alone: a linear model, nothing diffused or smoothed."""
+def without_graph(default: Candidate, defaults: Defaults = DEFAULTS) -> Candidate:
+    """The features alone: nothing is diffused or smoothed, but pseudo labels teach the encoder."""
+    inputs = HopInputs(hops=(0,), n_components=defaults.diffused_components)
+    return replace(default, name=ALONE, inputs=inputs, graph_view=NoGraphView)
+
+
+def linear_on_features(default: Candidate, inputs: Inputs) -> Candidate:
+    """Logistic regression on the features of labelled nodes."""
     return replace(
-        default,
-        name=ALONE,
-        inputs=inputs,
-        encoder=linear(30.0),
-        graph_view=NoGraphView,
-        n_rounds=0,
+        default, name=LINEAR, inputs=inputs, encoder=linear(30.0), graph_view=NoGraphView, n_rounds=0
     )
 
 

@@ -229,7 +229,7 @@ def choose(usual: Candidate, others: list[Candidate], judge: Judge, defaults: De
 def drop_after_first_fold(contest: Contest, usual: Candidate) -> None:
     """Keep those that would weigh in a mixture, the leader, and the usual one unless it is clearly beaten."""
     defaults, alive = contest.defaults, contest.alive()
-    unsmoothed = [q for q in alive if not q.uses_graph]
+    unsmoothed = [q for q in alive if q.unsmoothed]
     leader = min(alive, key=lambda q: float(contest.judged(q, 1).losses.sum()))
     for q in alive:
         if q is not leader and contest.beats(leader, q, 2 * defaults.min_z):
@@ -245,8 +245,8 @@ def decide(contest: Contest, usual: Candidate) -> Choice:
     """The usual candidate, another with smoothing, or a mixture of those without."""
     defaults, alive = contest.defaults, contest.alive()
     best, weights = usual, {usual: 1.0}
-    rivals = [q for q in alive if q.uses_graph and q is not usual]
-    unsmoothed = [q for q in alive if not q.uses_graph]
+    rivals = [q for q in alive if not q.unsmoothed and q is not usual]
+    unsmoothed = [q for q in alive if q.unsmoothed]
     mixed: dict[Candidate, float] = {}
     if unsmoothed:
         rival, mixed = mixture_or_best(contest, unsmoothed)

@@ -66,7 +66,8 @@ class Accuracy:
 
     @property
     def standard_error(self) -> float:
-        return float(np.sqrt(self.rate * (1.0 - self.rate) * self.spread))
+        rate = min(max(self.rate, 0.0), 1.0)  # a sum of weights may round to above 1
+        return float(np.sqrt(rate * (1.0 - rate) * self.spread))
 
 
 def variance_factor(draw: Draw, defaults: Defaults = DEFAULTS) -> float:
