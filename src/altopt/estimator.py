@@ -21,7 +21,6 @@ from altopt.fitted.suggest import suggest
 from altopt.fitted.update import update
 from altopt.graph import Graph
 from altopt.graph.features import read_features
-from altopt.graph.knn import Neighbours
 from altopt.graph.magnitudes import column_exponents, scaled, scaled_later, warn_of_lost
 from altopt.graph.settings import check_settings
 from altopt.graph.validation import UNKNOWN, read_sample_weight, read_validation, read_y
@@ -29,6 +28,7 @@ from altopt.inputs import Inputs
 from altopt.io import store
 from altopt.io.files import as_path
 from altopt.operator.feature_matrix import has_missing
+from altopt.operator.knn import Neighbours
 from altopt.selection.candidates import Candidate
 from altopt.selection.parameters import Parameters
 from altopt.solvers import Solver

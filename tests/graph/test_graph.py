@@ -372,7 +372,7 @@ def test_the_door_opens_without_the_optional_packages():
     script = (
         "import sys, types; package = types.ModuleType('altopt'); "
         f"package.__path__ = [{str(Path(altopt.__file__).parent)!r}]; sys.modules['altopt'] = package; "
-        "import altopt.graph, altopt.graph.knn; altopt.graph.Graph([(0, 1)]); "
+        "import altopt.graph, altopt.operator.knn; altopt.graph.Graph([(0, 1)]); "
         f"sys.exit(str({heavy!r} & set(sys.modules)) if {heavy!r} & set(sys.modules) else 0)"
     )
     subprocess.run([sys.executable, "-c", script], check=True)

@@ -94,9 +94,9 @@ class Peer:
         return self.is_network or (self.slow_if_wide and n_features > WIDE)
 
 
-def classified(model: Any, X: Any, task: Task) -> Array:
+def classified(classifier: Any, X: Any, task: Task) -> Array:
     """A supervised classifier, fitted to the labelled rows."""
-    return np.asarray(model.fit(X[task.labelled], task.y[task.labelled]).predict_proba(X))
+    return np.asarray(classifier.fit(X[task.labelled], task.y[task.labelled]).predict_proba(X))
 
 
 def logistic_regression(task: Task) -> Array:
@@ -140,12 +140,12 @@ def neighbour_statistics(task: Task) -> Array:
     return np.column_stack([X, once, mean @ once, degree, mean @ degree])
 
 
-def on_kernel(model: Any) -> Callable[[Task], Array]:
+def on_kernel(spreader: Any) -> Callable[[Task], Array]:
     """scikit-learn's label propagation on the graph that its kernel makes of X."""
 
     def fit(task: Task) -> Array:
         X = task.scaled
-        return np.asarray(model().fit(X.toarray() if sp.issparse(X) else X, task.y).label_distributions_)
+        return np.asarray(spreader().fit(X.toarray() if sp.issparse(X) else X, task.y).label_distributions_)
 
     return fit
 

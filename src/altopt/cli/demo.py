@@ -15,9 +15,9 @@ from altopt.cli.report import demo_report
 from altopt.cli.result import Result
 from altopt.datasets import Dataset, communities, digits
 from altopt.datasets.splits import hide, per_class
-from altopt.graph.knn import neighbour_graph
 from altopt.graph.tables import write_predictions
 from altopt.io.files import write_text
+from altopt.operator.knn import neighbour_graph
 from altopt.threads import threads_for
 
 LABELS_PER_CLASS = 5

@@ -8,8 +8,8 @@ from altopt.arrays import Array
 from altopt.encoders import Learner
 from altopt.fitted.model import FittedModel
 from altopt.graph import Graph
-from altopt.graph.knn import Neighbours
 from altopt.inputs import Prepared
+from altopt.operator.knn import Neighbours
 from altopt.selection.candidates import Candidate
 from altopt.selection.graph_help import GraphHelp
 from altopt.selection.leave_one_out import LeaveOneOut

@@ -13,12 +13,12 @@ from altopt.arrays import Array, working_dtype
 from altopt.errors import InputError
 from altopt.fitted.model import FittedModel, PlainReadout, ReadoutRule, node_kinds, reached_nodes
 from altopt.graph import Graph
-from altopt.graph.knn import Neighbours
 from altopt.graph.settings import seed_of
 from altopt.graph.validation import UNKNOWN
 from altopt.io.checkpoint import Checkpoint, begin
 from altopt.operator import NormalizedAdjacency
 from altopt.operator.feature_matrix import empty_rows
+from altopt.operator.knn import Neighbours
 from altopt.selection.calibration import TemperedShares, column_factors
 from altopt.selection.candidates import Candidate, alternatives
 from altopt.selection.compare import Choice

@@ -14,10 +14,10 @@ from altopt.fitted.lock import ModelLock
 from altopt.fitted.system import LinearSystem
 from altopt.graph import Graph
 from altopt.graph.ids import unknown_node
-from altopt.graph.knn import Neighbours
 from altopt.graph.validation import UNKNOWN
 from altopt.inputs import Prepared
 from altopt.operator import NormalizedAdjacency
+from altopt.operator.knn import Neighbours
 from altopt.selection.calibration import NodeKind
 from altopt.selection.candidates import Candidate
 from altopt.selection.graph_help import GraphHelp

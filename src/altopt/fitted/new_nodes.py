@@ -11,13 +11,13 @@ from altopt.errors import InputError
 from altopt.fitted.model import FittedModel, node_kinds
 from altopt.graph import Graph, tables
 from altopt.graph.ids import comes_from
-from altopt.graph.knn import Neighbours
 from altopt.graph.placement import WEIGHTS, is_weight
 from altopt.graph.readers import as_weights
 from altopt.graph.validation import UNKNOWN
 from altopt.inputs import ChangedNodes, NewNodes
 from altopt.operator import NormalizedAdjacency
 from altopt.operator.feature_matrix import empty_rows
+from altopt.operator.knn import Neighbours
 
 
 def probabilities_of_new_nodes(model: FittedModel, X: Any, row_ids: Any, edges: Any) -> Array:

@@ -13,9 +13,9 @@ from altopt.fitted.explanation import plain
 from altopt.fitted.model import FittedModel
 from altopt.graph import tables
 from altopt.graph.ids import comes_from
-from altopt.graph.knn import Neighbours
 from altopt.graph.placement import MAX_WEIGHT, MIN_WEIGHT, is_weight
 from altopt.graph.validation import UNKNOWN, is_unknown
+from altopt.operator.knn import Neighbours
 
 Edges = dict[tuple[int, int], float | None]  # the lower position first; 0 removes, None is a weight not given
 

@@ -41,8 +41,8 @@ def known_parts() -> dict[str, type]:
     from altopt import encoders, inputs, solvers, views
     from altopt.defaults import Defaults
     from altopt.fitted.model import PlainReadout
-    from altopt.graph.knn import Neighbours
     from altopt.operator.columns import Columns
+    from altopt.operator.knn import Neighbours
     from altopt.selection.calibration import TemperedShares
     from altopt.selection.candidates import Candidate
     from altopt.selection.graph_help import GraphHelp

@@ -8,9 +8,9 @@ import scipy.sparse as sp
 from altopt.arrays import Array
 from altopt.errors import InputError
 from altopt.fitted.model import FittedModel
-from altopt.graph.knn import Neighbours
 from altopt.graph.validation import UNKNOWN
 from altopt.operator.columns import Columns
+from altopt.operator.knn import Neighbours
 
 MAX_SEED = 2**64
 MAX_EXPONENT = 1100

@@ -10,7 +10,7 @@ from numpy.testing import assert_array_equal
 from sklearn.neighbors import kneighbors_graph
 
 from altopt.errors import InputError
-from altopt.graph.knn import Neighbours, neighbour_graph
+from altopt.operator.knn import Neighbours, neighbour_graph
 
 X = np.random.default_rng(0).normal(size=(60, 5))
 
