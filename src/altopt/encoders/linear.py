@@ -124,13 +124,22 @@ def effective_rank(rows: Any) -> float:
     The sum is the mean squared length of a row, the sum of squares the mean squared product of two different rows:
     of all pairs, sum_ij (x_i x_j)^2 = ||X'X||^2, without each row's own.
     """
-    n = rows.shape[0]
-    sample = rows[np.linspace(0, n - 1, min(n, DEFAULTS.C_sample)).astype(np.int64)]
+    sample = spread_sample(rows, DEFAULTS.C_sample)
     squared = sample.multiply(sample) if sp.issparse(sample) else np.square(sample)
     lengths = np.asarray(squared.sum(axis=1, dtype=np.float64)).ravel()
     pairs = len(lengths) * (len(lengths) - 1)
     squares = max(sum_of_squares(sample) - float(np.sum(lengths**2)), 0.0) / max(pairs, 1)
     return float(np.mean(lengths) ** 2 / squares) if squares > 0 else DEFAULTS.C_rank
+
+
+def spread_sample(rows: Any, size: int) -> Any:
+    """At most so many rows, spread evenly along one random direction: which ones does not depend on their order."""
+    n = rows.shape[0]
+    if n <= size:
+        return rows[:]
+    direction = np.random.default_rng(0).standard_normal(rows.shape[1]).astype(np.float32)
+    along = np.concatenate([np.asarray(rows[block] @ direction) for block in row_blocks(n)])
+    return rows[np.sort(np.argsort(along, kind="stable")[np.linspace(0, n - 1, size).astype(np.int64)])]
 
 
 def sum_of_squares(rows: Any) -> float:

@@ -119,7 +119,10 @@ class Evaluator:
         self.keeps_folds = len(data.codes) * data.n_classes <= defaults.keep_folds
         many = len(self.nodes) > defaults.choosing_labels
         fold = stratified_folds(
-            data.codes, data.seed, defaults.n_folds_large if many or data.large else defaults.n_folds
+            data.codes,
+            data.seed,
+            defaults.n_folds_large if many or data.large else defaults.n_folds,
+            data.key,
         )
         self.fitter = CrossFitter(
             data=data,
@@ -134,10 +137,10 @@ class Evaluator:
         )
         self.chooser = self.fitter
         if many and not data.large:  # a sample of the labels chooses, by one fold
-            chosen = some_of_each(self.codes, defaults.choosing_labels, data.seed)
+            chosen = some_of_each(self.codes, defaults.choosing_labels, data.seed, data.key[self.nodes])
             few = np.full(len(data.codes), UNKNOWN)
             few[self.nodes[chosen]] = self.codes[chosen]
-            fold = stratified_folds(few, data.seed, defaults.n_folds)
+            fold = stratified_folds(few, data.seed, defaults.n_folds, data.key)
             self.chooser = replace(self.fitter, fold=fold, _ready={}, _folds={}, _learners={})
         self.fold_of_nodes = np.unique(self.fitter.fold[self.nodes], return_inverse=True)[1]
         self._names: dict[Candidate, str] = {}

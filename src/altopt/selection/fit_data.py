@@ -108,6 +108,13 @@ class FitData:
             self.n_classes,
         )
 
+    @cached_property
+    def key(self) -> Array:
+        """A number for each node that follows from its features and degree, not from its place in the order."""
+        X = self.source.columns.transform(self.X)
+        direction = np.random.default_rng(0).standard_normal(X.shape[1])
+        return np.asarray(np.asarray(X @ direction) + np.sqrt(2.0) * np.asarray(self.graph.degrees))
+
     def Y(self, nodes: Array) -> Array:
         """One-hot rows of labelled nodes, given as a mask or by number."""
         return one_hot(self.codes[nodes], self.n_classes, self.dtype)
