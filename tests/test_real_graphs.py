@@ -115,13 +115,17 @@ def test_a_forest_is_grown_where_ties_lead_and_can_be_stored(tmp_path):
     split = given(data, 0)
     model = AltOpt(random_state=0).fit(data.X, hide(data.y, split.train), graph=data.graph)
     considered = {entry["plan"]: entry["error"] for entry in model.choice_["considered"]}
-    assert model.choice_["plan"] == "forest"
-    assert considered["forest"] < considered["ties and surroundings"] < considered["usual"]
+    assert "forest" in model.choice_["plan"]
+    assert considered["forest"] < considered["kernel on ties"]
+    assert considered["forest"] < considered["usual"]
     model.save(tmp_path / "model")
     assert_array_equal(AltOpt.load(tmp_path / "model").predict(data.X[:20]), model.predict(data.X[:20]))
 
 
-def test_no_forest_where_neighbours_agree():
+def test_no_forest_is_taken_where_neighbours_agree():
     X, y, graph = graph_or_skip("Cora")
     model = AltOpt(random_state=0).fit(X, hide(y, per_class(y, 40, seed=0).train), graph=graph)
-    assert "forest" not in {entry["plan"] for entry in model.choice_["considered"]}
+    assert model.choice_["plan"].startswith("usual")
+    assert {entry["plan"]: entry["n_labels"] for entry in model.choice_["considered"]}[
+        "forest"
+    ] < 280  # one fold

@@ -58,7 +58,14 @@ def everything(model):
     arrays += [] if model.start_ is None else [model.start_]
     if held_out is not None:
         arrays += [held_out.scores, *held_out.evaluated, *held_out.all_labelled]
-    said = [model.choice_, model.temperature_, model.graph_help_, model.outcome_, model.seed_]
+    considered = [entry | {"seconds": 0} for entry in model.choice_["considered"]]
+    said = [
+        model.choice_ | {"considered": considered},
+        model.temperature_,
+        model.graph_help_,
+        model.outcome_,
+        model.seed_,
+    ]
     said += [] if held_out is None else [held_out.accuracy, held_out.interval, held_out.calibration_error]
     return arrays, repr([*said, [entry | {"seconds": 0} for entry in model.trace_]])
 

@@ -435,7 +435,7 @@ def test_the_command_records_and_prints_json(tmp_path, capsys):
     [
         (
             ["bench", "speed"],
-            "Error: WHAT must be one of propagate, solve, encoder, fit, memory, growth, update or all",
+            "Error: WHAT must be one of propagate, diffuse, solve, encoder, fit, memory, growth, update or all",
         ),
         (
             ["bench", "solve", "--size", "huge"],

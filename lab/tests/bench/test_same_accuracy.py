@@ -25,7 +25,9 @@ def test_time_to_the_same_accuracy_is_told_of_both_fits(monkeypatch):
     monkeypatch.setattr(same_accuracy, "MAX_EPOCHS", 2)
     report = Report("fit", "cora", "", 1)
     same_accuracy.to_the_same_accuracy(report, lambda line: None)
-    names = {"same_accuracy", "same_accuracy_bare", "same_accuracy_sparse", "same_accuracy_bare_sparse"}
+    names = {f"same_accuracy{which}{kind}" for which in ("", "_bare") for kind in ("", "_sparse")} | {
+        "judged"
+    }
     assert set(report.measures) == {f"{name}_Cora" for name in names}
     (table,) = report.tables
     assert [row["who"] for row in table.rows[::3]] == list(same_accuracy.OURS)

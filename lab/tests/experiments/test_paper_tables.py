@@ -229,9 +229,9 @@ def test_choosing_is_judged_against_the_best_plan_taken_always():
     [table] = choice.show(RecordIndex(lines))
     assert table.rows[0][-2:] == ("not run", "not run")
     lines += [record(f"always {plan}", CORA, 0, 0.7) for plan in PLANS]
-    lines.append(record("always freer", CORA, 0, 0.83))
+    lines.append(record("always kernel on ties", CORA, 0, 0.83))
     [table] = choice.show(RecordIndex(lines))
-    assert table.rows[0][-2:] == ("freer", "+3.00")
+    assert table.rows[0][-2:] == ("kernel on ties", "+3.00")
     assert "costs 3.00 points on average over 1 of 5" in table.notes[-1]
 
 

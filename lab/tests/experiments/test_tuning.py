@@ -171,6 +171,8 @@ def test_what_is_on_record_was_run_under_the_settings_on_file():
     assert newest
     stale = []
     for (name, dataset, rate, _), line in newest.items():
+        if name.startswith("always ") and name not in methods.METHODS:
+            continue  # a plan of an earlier recipe
         method, changed = methods.METHODS[name], line.get("changed") or {}
         chosen = method.full_settings(
             tuned.tuned_settings(method, Cell(dataset, rate))[0], inductive=rate == "inductive"

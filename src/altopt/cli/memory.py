@@ -5,7 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from altopt.defaults import DEFAULTS
 from altopt.estimator import AltOpt
+from altopt.inputs import AdjacencyInputs, FeatureInputs, HopInputs, StructureInputs
 from altopt.inputs.memory import SourceShape, stored_bytes
 from altopt.operator.diffusion import panel_bytes
 from altopt.operator.ordering import graph_bytes
@@ -65,6 +67,8 @@ def expected_memory(X: Any, n_edges: int, n_classes: int, model: AltOpt, weighte
     rows = encoder_rows_bytes(inputs.rows, n, n_classes, model.cross_fit)
     training = candidate.encoder.memory(n, int(inputs.rows / shape.block(1)), n_classes)
     evaluation = unit_block_bytes(n, n_classes) if model.cross_fit else 0.0
+    if model.cross_fit and model.encoder is None and model.inputs is None:
+        evaluation += compared_bytes(shape, n_classes)
     row_bytes = max(panel_bytes(d), int(loop_bytes(n, n_classes) / n))
     return Memory(
         libraries=LIBRARIES + (TORCH if candidate.encoder.uses_torch else 0.0),
@@ -75,3 +79,16 @@ def expected_memory(X: Any, n_edges: int, n_classes: int, model: AltOpt, weighte
         diffusing=inputs.preparing,
         rounds=rows + max(loop_bytes(n, n_classes) + training, evaluation),
     )
+
+
+def compared_bytes(shape: SourceShape, n_classes: int) -> float:
+    """Inputs of all candidates that a fit compares, which are kept side by side until one is taken; 0 on large graphs."""
+    if shape.n_nodes * n_classes >= DEFAULTS.large:
+        return 0.0
+    features, ties = FeatureInputs(), AdjacencyInputs()
+    alone = HopInputs((0,), n_components=DEFAULTS.diffused_components)
+    trees = (HopInputs((0, 1, 2), "mean", DEFAULTS.narrow), StructureInputs())
+    labels = shape.block(2 * n_classes)
+    inputs = (features, alone, features, ties, features, ties, features, ties, *trees)
+    made = sum(part.memory(shape).kept for part in inputs) + 2 * labels
+    return 2.0 * made  # as they are kept, and as encoders read them

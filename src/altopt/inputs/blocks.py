@@ -15,7 +15,7 @@ from altopt.inputs.memory import InputMemory, SourceShape
 from altopt.io.array_io import finite, with_prefix
 from altopt.operator.feature_matrix import has_missing
 from altopt.operator.scaling import row_norms, scale_rows
-from altopt.settings import check_choice
+from altopt.settings import check_choice, is_number
 
 
 def stored(Z: Any) -> int:
@@ -144,14 +144,15 @@ class BlockInputs(Inputs):
     shares: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
-        if self.shares is not None and (
-            len(self.shares) != len(self.parts) or not all(0 < share <= 1 for share in self.shares)
+        if not isinstance(self.parts, tuple) or not all(isinstance(part, Inputs) for part in self.parts):
+            raise InputError(f"BlockInputs: parts must be a tuple of inputs, but is {self.parts!r}.")
+        numbers = isinstance(self.shares, tuple) and all(map(is_number, self.shares))
+        if self.shares is not None and not (
+            numbers and len(self.shares) == len(self.parts) and all(0 < share <= 1 for share in self.shares)
         ):
             raise InputError(
                 f"BlockInputs: shares must be numbers above 0 up to 1, one for each part, but is {self.shares!r}."
             )
-        if not isinstance(self.parts, tuple) or not all(isinstance(part, Inputs) for part in self.parts):
-            raise InputError(f"BlockInputs: parts must be a tuple of inputs, but is {self.parts!r}.")
         if not self.parts:
             raise InputError("BlockInputs needs at least one part, but parts is empty.")
         check_choice(self, "scaling", ("unit", "level", "size", None))

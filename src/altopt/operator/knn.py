@@ -10,7 +10,8 @@ from scipy import sparse
 from altopt.errors import InputError
 from altopt.graph import Graph
 from altopt.graph.settings import check_setting
-from altopt.operator.columns import Columns
+from altopt.operator.columns import MEASUREMENT, Columns
+from altopt.operator.feature_matrix import has_missing
 from altopt.operator.kinds import columns_of
 
 METRICS = ("euclidean", "cosine", "cityblock", "chebyshev")
@@ -55,8 +56,13 @@ class Neighbours:
 
     @classmethod
     def by_kind(cls, X: Any, n_neighbors: int = 10) -> "Neighbours":
-        """Rows of X with each column by its kind, compared by their angle where most numbers are 0."""
+        """Rows of X with each column by its kind, compared by their angle where most numbers are 0.
+
+        Counts alone have one unit, and are compared as they are.
+        """
         columns = columns_of(X)
+        if not (columns.kind == MEASUREMENT).any() and not has_missing(X):
+            columns = Columns.as_given(np.zeros(X.shape[1]))
         rows = columns.transform(X)
         n_nonzero = rows.count_nonzero() if sparse.issparse(rows) else np.count_nonzero(rows)
         if 2 * n_nonzero < rows.shape[0] * rows.shape[1]:

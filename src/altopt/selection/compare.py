@@ -131,11 +131,13 @@ class Contest:
     _judged: dict[tuple[Candidate, int], Probabilities] = field(default_factory=dict)
 
     def play(self, candidate: Candidate) -> None:
-        """Judge a candidate by one fold more; one that cannot be fitted is dropped and says so."""
+        """Judge a candidate by one fold more; one that cannot be fitted is dropped and says so, but for the first."""
         done = self.played.setdefault(candidate, [])
         try:
             done.append(self.judge.held_out(candidate, len(done)))
         except (ArithmeticError, ValueError, np.linalg.LinAlgError) as error:
+            if len(self.played) == 1:  # the usual one: what stops it would stop the fit
+                raise
             self.dropped[candidate] = f"could not be fitted: {' '.join(str(error).split())[:200]}"
 
     def alive(self) -> list[Candidate]:
@@ -162,16 +164,20 @@ class Contest:
     def beats(self, one: Candidate, other: Candidate, n_errors: float) -> bool:
         """Whether one leads by so many standard errors, and by more than a handful of labels may say by chance."""
         gain, error = self.lead(one, other)
-        prior = self.plausibility(one, other)
-        if prior:  # the cluster assumption decides what few labels leave open
-            return gain + prior > 0
         return gain > max(self.defaults.usual_lead, n_errors * error)
 
-    def plausibility(self, one: Candidate, other: Candidate) -> float:
+    def preferred(self, one: Candidate, other: Candidate) -> bool:
+        """Whether to take one: where both cut a graph built from X, that decides what few labels leave open."""
+        prior = self.plausibility(one, other)
+        if prior is None:
+            return self.beats(one, other, self.defaults.min_z)
+        return self.lead(one, other)[0] + prior > 0
+
+    def plausibility(self, one: Candidate, other: Candidate) -> float | None:
         """How much likelier a labelling is for cutting fewer edges of a graph built from X, as a log odds."""
         cuts = [self.played[q][0].cut for q in (one, other)]
-        if cuts[0] is None or cuts[1] is None:
-            return 0.0
+        if one.class_masses == other.class_masses or cuts[0] is None or cuts[1] is None:
+            return None
         least = self.defaults.least_cut
         odds = self.defaults.cut_odds * np.log((cuts[1] + least) / (cuts[0] + least))
         return float(np.clip(odds, -self.defaults.max_cut_odds, self.defaults.max_cut_odds))
@@ -216,7 +222,7 @@ def choose(usual: Candidate, others: list[Candidate], judge: Judge, defaults: De
     for candidate in (other for other in others if other.dear):
         contest.play(candidate)
         if candidate in contest.alive() and any(
-            contest.beats(q, candidate, 2 * defaults.min_z) for q in contest.alive()
+            contest.beats(q, candidate, defaults.min_z) for q in contest.alive()
         ):
             break  # dearer ones of its kind would hardly do better
     drop_after_first_fold(contest, usual)
@@ -232,7 +238,7 @@ def drop_after_first_fold(contest: Contest, usual: Candidate) -> None:
     unsmoothed = [q for q in alive if q.unsmoothed]
     leader = min(alive, key=lambda q: float(contest.judged(q, 1).losses.sum()))
     for q in alive:
-        if q is not leader and contest.beats(leader, q, 2 * defaults.min_z):
+        if q is not leader and contest.beats(leader, q, defaults.min_z):
             contest.dropped[q] = f"clearly behind '{leader.name}' on the first fold"
     unsmoothed = [q for q in unsmoothed if q not in contest.dropped]
     if unsmoothed:
@@ -243,7 +249,7 @@ def drop_after_first_fold(contest: Contest, usual: Candidate) -> None:
 
 def decide(contest: Contest, usual: Candidate) -> Choice:
     """The usual candidate, another with smoothing, or a mixture of those without."""
-    defaults, alive = contest.defaults, contest.alive()
+    alive = contest.alive()
     best, weights = usual, {usual: 1.0}
     rivals = [q for q in alive if not q.unsmoothed and q is not usual]
     unsmoothed = [q for q in alive if q.unsmoothed]
@@ -252,8 +258,7 @@ def decide(contest: Contest, usual: Candidate) -> Choice:
         rival, mixed = mixture_or_best(contest, unsmoothed)
         rivals.append(rival)
     for rival in rivals:
-        least = defaults.min_z if best is usual else 0.0
-        if contest.beats(rival, best, least):
+        if contest.preferred(rival, best):
             best = rival
             weights = {rival: 1.0} if rival in alive else mixed
     considered = [contest.entry(q, usual, weights.get(q, 0.0)) for q in contest.played if contest.played[q]]
