@@ -82,7 +82,7 @@ def expected_memory(X: Any, n_edges: int, n_classes: int, model: AltOpt, weighte
 
 
 def compared_bytes(shape: SourceShape, n_classes: int) -> float:
-    """Inputs of all candidates that a fit compares, which are kept side by side until one is taken; 0 on large graphs."""
+    """Inputs of all candidates that a fit compares, kept side by side until one is taken; 0 on large graphs."""
     if shape.n_nodes * n_classes >= DEFAULTS.large:
         return 0.0
     features, ties = FeatureInputs(), AdjacencyInputs()

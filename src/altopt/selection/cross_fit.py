@@ -29,9 +29,8 @@ class Fold:
     F: Array  # one row for each node of the fold
     P: Array  # without rows, where P is too large to be kept
     with_all_labels: Array | None = None  # there: `scores_with_all_labels` of it
-    cut: float | None = (
-        None  # share of edges between nodes of different predicted classes, in a graph built from X
-    )
+    cut: float | None = None  # share of edges whose ends differ in predicted class, in a graph built from X
+    seconds: float = 0.0
 
     @property
     def n_held_out(self) -> int:
@@ -85,14 +84,21 @@ class CrossFitter:
     def held_out(self, candidate: Candidate, k: int, name: str) -> tuple[Array, float]:
         """F of fold k's nodes from a fit without their labels, and the seconds that took."""
 
+        if not candidate.unsmoothed:
+            fold = self.of_fold(candidate, k, name)
+            return fold.F, fold.seconds
+        kept = self.timed(f"{name}, judged by fold {k}", lambda: {"F": self._predicted(candidate, k)})
+        return kept["F"], float(kept["seconds"][0])
+
+    def timed(self, step: str, compute: Callable[[], Arrays]) -> Arrays:
+        """The result of a step and the seconds it took, which are kept with it."""
+
         def fit() -> Arrays:
             began = time.perf_counter()
-            unsmoothed = candidate.unsmoothed
-            F = self._predicted(candidate, k) if unsmoothed else self.of_fold(candidate, k, name).F
-            return {"F": F, "seconds": np.array([time.perf_counter() - began])}
+            result = compute()
+            return result | {"seconds": np.array([time.perf_counter() - began])}
 
-        kept = self.journal.once(f"{name}, judged by fold {k}", fit)
-        return kept["F"], float(kept["seconds"][0])
+        return self.journal.once(step, fit)
 
     def _predicted(self, candidate: Candidate, k: int) -> Array:
         """P of fold k's nodes: F, where nothing is smoothed."""
@@ -121,9 +127,9 @@ class CrossFitter:
         if (candidate, k) not in self._folds:
             known = None if candidate.reweights is None else self._folds.get((candidate.reweights, k))
             if known is not None and self.keeps_P:
-                step = f"{name}, weights of fold {k}"
-                F = self.journal.array(step, partial(self.scores_with_weights, candidate, known))
-                self._folds[candidate, k] = replace(known, F=F)
+                solve = partial(self.scores_with_weights, candidate, known)
+                kept = self.timed(f"{name}, weights of fold {k}", lambda: {"F": solve()})
+                self._folds[candidate, k] = replace(known, F=kept["F"], seconds=float(kept["seconds"][0]))
             else:
                 self._folds[candidate, k] = self._fitted(candidate, k, name)
             release_free_memory(
@@ -143,10 +149,11 @@ class CrossFitter:
                 arrays["with_all_labels"] = self.scores_with_all_labels(candidate, fold)
             return arrays
 
-        kept = self.journal.once(f"{name}, without fold {k}", fit)
+        kept = self.timed(f"{name}, without fold {k}", fit)
         F, cut = kept["F"], kept.get("cut")
         P, known = kept.get("P", F[:0]), kept.get("with_all_labels")
-        return Fold(*self.masks(k), F, P, known, None if cut is None else float(cut[0]))
+        seconds = float(kept["seconds"][0])
+        return Fold(*self.masks(k), F, P, known, None if cut is None else float(cut[0]), seconds)
 
     def folds(self, candidate: Candidate, name: str = "") -> list[Fold]:
         """A short fit without each fold of the labels, one after the other."""
