@@ -212,7 +212,7 @@ class Defaults:
 
     # candidates
     weight_factors: tuple[float, float] = number((0.25, 4.0), "factors of the views' weights tried", HAND)
-    kernel_limit: int = number(100_000_000, "nodes times labels up to which kernels are candidates", TIME)
+    kernel_limit: int = number(20_000_000, "nodes times labels up to which kernels are candidates", TIME)
     forest_labels: int = number(100, "labels from which a forest is grown", HAND)
     boosting_labels: int = number(500, "labels for each class but one from which trees are boosted", HAND)
     boosting_rounds: int = number(100, "trees for each class in a boosted sum", HAND)

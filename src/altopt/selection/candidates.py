@@ -196,7 +196,7 @@ def alternatives(
             encoder=linear(40.0),
         ),
     ]
-    if default.linear and graph.n_nodes * n_classes <= defaults.keep_folds:
+    if default.linear and max(graph.n_nodes, graph.n_edges) * n_classes <= defaults.keep_folds:
         candidates.append(graph_alone(default, alone, defaults))
     if graph.n_nodes * min(n_labels, defaults.kernel_landmarks) <= defaults.kernel_limit:
         kernel = KernelEncoder(gamma=defaults.kernel_gamma, ridge=defaults.kernel_ridge)

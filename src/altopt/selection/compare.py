@@ -233,18 +233,17 @@ def choose(usual: Candidate, others: list[Candidate], judge: Judge, defaults: De
 
 
 def drop_after_first_fold(contest: Contest, usual: Candidate) -> None:
-    """Keep those that would weigh in a mixture, the leader, and the usual one unless it is clearly beaten."""
+    """Keep the leader, what would weigh in a mixture, and what is smoothed unless it is clearly behind."""
     defaults, alive = contest.defaults, contest.alive()
-    unsmoothed = [q for q in alive if q.unsmoothed]
     leader = min(alive, key=lambda q: float(contest.judged(q, 1).losses.sum()))
+    unsmoothed = [q for q in alive if q.unsmoothed]
+    weights = dict(zip(unsmoothed, contest.weights(unsmoothed).tolist())) if unsmoothed else {}
     for q in alive:
-        if q is not leader and contest.beats(leader, q, defaults.min_z):
+        behind = q is not leader and contest.beats(leader, q, defaults.min_z)
+        if behind and weights.get(q, 0.0) < defaults.mixture_weight:
             contest.dropped[q] = f"clearly behind '{leader.name}' on the first fold"
-    unsmoothed = [q for q in unsmoothed if q not in contest.dropped]
-    if unsmoothed:
-        for q, weight in zip(unsmoothed, contest.weights(unsmoothed)):
-            if weight < defaults.mixture_weight / 2 and q is not leader:
-                contest.dropped[q] = "added nothing to the others on the first fold"
+        elif q is not leader and weights.get(q, 1.0) < defaults.mixture_weight / 2:
+            contest.dropped[q] = "added nothing to the others on the first fold"
 
 
 def decide(contest: Contest, usual: Candidate) -> Choice:
