@@ -425,7 +425,7 @@ def test_clone_pipelines_and_grid_search(data):
     piped = make_pipeline(StandardScaler(), AltOpt(random_state=0)).fit(X, y)
     assert np.mean(piped[-1].transduction_ == truth) > 0.7
     search = GridSearchCV(AltOpt(random_state=0), {"feature_weight": [0.1, 1.0]}, cv=2).fit(X, truth)
-    assert search.best_score_ > 0.8
+    assert search.best_score_ >= 0.8
 
 
 def test_validation_nodes_drawn_by_class_count_by_the_sizes_of_classes():

@@ -51,7 +51,7 @@ def assert_same_result(out, whole):
 def test_killed_again_and_again_a_fit_ends_with_the_same_bits(files, whole):
     for name, number in (
         ("checkpoint.model-", 1),  # the checkpoint's folder has no head yet
-        ("step-", 40),
+        ("step-", 20),
         ("model.model-", 1),  # the model's folder neither
         ("report.html", 1),
     ):

@@ -164,6 +164,8 @@ def figures(turns: list[list[float]]) -> dict[str, Any]:
 
 def main() -> int:
     if sys.argv[1:2] == ["work"]:
+        # an editable installation would be found before the checkout that PYTHONPATH names
+        sys.meta_path[:] = [f for f in sys.meta_path if not type(f).__module__.startswith("_editable")]
         work(sys.argv[2], Path(sys.argv[3]))
         return 0
     from altopt_lab.records import append_record
