@@ -197,7 +197,8 @@ class Push {
         const int last = std::ilogb(target);
         for (std::int64_t s = 0; s < size(); ++s)
             if (const double here = key(A.scale, s); here > target)
-                total += 0.5 * (std::ilogb(here) - last + 1) * double(A.end[nodes_[s]] - A.begin[nodes_[s]]);
+                total += 0.5 * (double(std::ilogb(here)) - last + 1) *
+                         (double(A.end[nodes_[s]]) - double(A.begin[nodes_[s]])); // rows are checked when walked
         return total;
     }
 
