@@ -67,13 +67,12 @@ def test_columns_are_stored_and_restored():
         ("kind", np.full(5, 9, np.uint8)),
         ("kind", np.zeros(5, np.int64)),
         ("kind", np.zeros((5, 1), np.uint8)),
-        ("scale", np.zeros(5)),
-        ("scale", np.ones(4)),
-        ("scale", np.ones(5, np.float32)),
-        ("factor", np.full(5, -1.0)),
-        ("centre", np.full(5, np.nan)),
-        ("shift", np.full(5, np.inf)),
-        ("fill", None),
+        ("numbers", np.zeros((5, 5))),  # a scale of 0
+        ("numbers", np.ones((5, 4))),
+        ("numbers", np.ones((5, 5), np.float32)),
+        ("numbers", -np.ones((5, 5))),
+        ("numbers", np.full((5, 5), np.nan)),
+        ("numbers", None),
     ],
 )
 def test_damaged_columns_are_refused(name, value):

@@ -128,14 +128,18 @@ class Columns:
         return np.asarray(z * factor.astype(x.dtype))
 
     def state(self) -> dict[str, Array]:
-        return {"columns.kind": self.kind} | {f"columns.{name}": getattr(self, name) for name in ARRAYS}
+        numbers = np.stack(
+            [getattr(self, name) for name in ARRAYS]
+        )  # as one: single ones could be swapped unseen
+        return {"columns.kind": self.kind, "columns.numbers": numbers}
 
     @classmethod
     def restore(cls, state: dict[str, Array]) -> "Columns":
         kind = required(state, "columns.kind")
         if kind.ndim != 1 or kind.dtype != np.uint8 or (kind >= len(KINDS)).any():
             raise InputError("The stored array columns.kind is not one kind a column.")
-        values = {name: finite(state, f"columns.{name}", kind.shape) for name in ARRAYS}
+        numbers = finite(state, "columns.numbers", (len(ARRAYS), *kind.shape))
+        values = dict(zip(ARRAYS, numbers))
         if any(array.dtype != np.float64 for array in values.values()):
             raise InputError("The stored columns are not of float64.")
         if (values["scale"] <= 0).any() or (values["factor"] < 0).any():
