@@ -19,9 +19,13 @@ from altopt.inputs import (
     BlockInputs,
     DegreeInputs,
     DiffusedInputs,
+    ExtremeInputs,
+    FeatureInputs,
     HopInputs,
+    LabelShareInputs,
     RawInputs,
     ReducedInputs,
+    StructureInputs,
 )
 
 ENCODERS = {
@@ -64,6 +68,14 @@ INPUTS = {
     "out-adjacency, reduced": AdjacencyInputs("out", n_components=8),
     "degrees": DegreeInputs(),
     "degrees around": DegreeInputs(n_hops=2),
+    "features": FeatureInputs(),
+    "structure": StructureInputs(),
+    "extremes": ExtremeInputs(),
+    "extremes along edges": ExtremeInputs("out"),
+    "labels around": LabelShareInputs(),
+    "labels around, with their number": LabelShareInputs(totals=True),
+    "means of neighbours": HopInputs(hops=(1, 2), direction="mean", n_components=12),
+    "blocks, shares": BlockInputs((FeatureInputs(), LabelShareInputs()), shares=(0.8, 0.2)),
     "blocks, unit": BlockInputs((RawInputs(), AdjacencyInputs("out"), DegreeInputs())),
     "blocks, levelled": BlockInputs((HopInputs(n_components=5), AdjacencyInputs("in")), scaling="level"),
     "blocks, as they are": BlockInputs(

@@ -13,7 +13,7 @@ from altopt_lab.breadth.page import summary
 from altopt_lab.breadth.peers import PEERS
 from altopt_lab.breadth.run import METHODS, OURS, BreadthRun
 from altopt_lab.experiments.context import DatasetContexts
-from altopt_lab.experiments.runner import ProgressCallback, work_through
+from altopt_lab.experiments.runner import ProgressCallback, standing, work_through
 from altopt_lab.experiments.work import Contexts
 from altopt_lab.records import Records
 
@@ -103,12 +103,4 @@ def results(
         raise InputError("Nothing of the matrix is asked for. Leave --dataset, --rate or --method out.")
     with Records(out) as records:
         recorded = list(work_through(wanted, records, contexts, budget, retry, on_progress))
-    ends = [f"{len(recorded):,} of {len(wanted):,} runs on record in {out}."]
-    failed = [record for record in recorded if "failed" in record]
-    if failed:
-        ends.append(f"{len(failed)} failed, e.g. {failed[0]['key']}: {failed[0]['failed']}")
-    if len(recorded) < len(wanted):
-        ends.append(f"{len(wanted) - len(recorded):,} are left; the same command goes on.")
-    if lacking:
-        ends.append(f"Not on disk, so not run: {', '.join(lacking)}.")
-    return "\n".join([summary(recorded), " ".join(ends)])
+    return "\n".join([summary(recorded), standing(recorded, len(wanted), out, lacking)])

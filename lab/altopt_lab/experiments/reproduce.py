@@ -13,7 +13,7 @@ from altopt_lab.experiments.context import DatasetContexts
 from altopt_lab.experiments.methods import METHODS, find_method
 from altopt_lab.experiments.protocols import Cell, find_rate
 from altopt_lab.experiments.run import Run
-from altopt_lab.experiments.runner import ProgressCallback, work_through
+from altopt_lab.experiments.runner import ProgressCallback, standing, work_through
 from altopt_lab.experiments.tables import PAPER_TABLES
 from altopt_lab.experiments.tables.paper_table import RecordIndex, RunFilter, ScheduledRun
 from altopt_lab.experiments.work import Work
@@ -101,15 +101,7 @@ def results(
         recorded = list(work_through(wanted, records, contexts, budget, retry, on_progress))
     index = RecordIndex(recorded)
     parts = [text_of(shown) for name in names for shown in PAPER_TABLES[name].show(index)]
-    ends = [f"{len(recorded):,} of {len(wanted):,} runs on record in {out}."]
-    failed = [record for record in recorded if "failed" in record]
-    if failed:
-        ends.append(f"{len(failed)} failed, e.g. {failed[0]['key']}: {failed[0]['failed']}")
-    if len(recorded) < len(wanted):
-        ends.append(f"{len(wanted) - len(recorded):,} are left; the same command goes on.")
-    if lacking:
-        ends.append(f"Not on disk, so not run: {', '.join(sorted(name for name in lacking if name))}.")
-    return "\n".join([*filter(None, parts), " ".join(ends)])
+    return "\n".join([*filter(None, parts), standing(recorded, len(wanted), out, filter(None, lacking))])
 
 
 def was_run(cell: str) -> bool:

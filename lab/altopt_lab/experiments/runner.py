@@ -1,8 +1,8 @@
 """The runner: works through a list in order and puts each piece on record; several processes may share a list."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 from altopt_lab.records import Record, Records
 
@@ -60,3 +60,17 @@ def work_through(
     for work in dict.fromkeys(wanted):
         if work.key in known:
             yield known[work.key]
+
+
+def standing(recorded: Sequence[Record], n_wanted: int, out: Any, lacking: Iterable[str]) -> str:
+    """How far the runs are, in a few sentences: on record, failed, left, and not on disk."""
+    ends = [f"{len(recorded):,} of {n_wanted:,} runs on record in {out}."]
+    failed = [record for record in recorded if "failed" in record]
+    if failed:
+        ends.append(f"{len(failed)} failed, e.g. {failed[0]['key']}: {failed[0]['failed']}")
+    if len(recorded) < n_wanted:
+        ends.append(f"{n_wanted - len(recorded):,} are left; the same command goes on.")
+    names = sorted(lacking)
+    if names:
+        ends.append(f"Not on disk, so not run: {', '.join(names)}.")
+    return " ".join(ends)

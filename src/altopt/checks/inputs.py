@@ -8,16 +8,20 @@ import scipy.sparse as sp
 from altopt.arrays import Array
 from altopt.checks.require import require
 from altopt.graph import Graph
+from altopt.graph.validation import UNKNOWN
 from altopt.inputs.inputs import ChangedNodes, Inputs, InputSource, NewNodes, Prepared, as_inputs
 from altopt.operator import NormalizedAdjacency
 from altopt.threads import threads_for
 
 N_NODES, N_FEATURES, N_TOPICS = 60, 40, 6
+N_CLASSES, LABELLED_SHARE = 3, 0.6
 RESTART, N_STEPS = 0.2, 10
 TWIN = 12  # the known node that a new node copies
 GRAM_RTOL = 2e-3  # randomised directions are found to this accuracy
 MEMORY_RTOL = 0.02
-TWIN_RTOL = 0.15  # a twin raises its neighbours' degrees, so that its row is near, not equal
+TWIN_RTOL = (
+    0.2  # near, not equal: a twin raises its neighbours' degrees, and triangles of new nodes are estimated
+)
 
 
 def check_inputs(inputs: Inputs, seed: int = 0) -> None:
@@ -33,6 +37,7 @@ def check_inputs(inputs: Inputs, seed: int = 0) -> None:
     - `with_rows` and `renewed`, where offered (`grows`, `renews`): rows appended or replaced are those given, and
       renewing nodes whose edges did not change changes nothing.
     - NaN in X reaches the rows only if the inputs say `keeps_missing`.
+    - A node's own label never enters its row; labels enter only if the inputs say `reads_labels`.
 
     Parameters
     ----------
@@ -62,6 +67,7 @@ def check_inputs(inputs: Inputs, seed: int = 0) -> None:
         check_renewed(inputs, prepared, A)
         check_with_rows(inputs, prepared, A, X)
         check_missing(inputs, A, X, seed)
+        check_labels(inputs, prepared, A, X, seed)
 
 
 def toy_graph(seed: int) -> Any:
@@ -81,9 +87,18 @@ def toy_features(seed: int) -> Any:
     return sp.csr_array(np.round(mixed * (rng.random(mixed.shape) < 0.3)))
 
 
-def source_of(A: Any, X: Any, seed: int) -> InputSource:
+def toy_codes(seed: int) -> Array:
+    rng = np.random.default_rng(seed + 2)
+    known = rng.random(N_NODES) < LABELLED_SHARE
+    known[-1], known[TWIN] = True, False
+    return np.where(known, rng.integers(N_CLASSES, size=N_NODES), UNKNOWN)
+
+
+def source_of(A: Any, X: Any, seed: int, codes: Array | None = None) -> InputSource:
     graph = Graph(A, directed=True)
-    return InputSource(graph, NormalizedAdjacency(graph.adjacency), X, RESTART, N_STEPS, seed)
+    A_tilde = NormalizedAdjacency(graph.adjacency)
+    codes = toy_codes(seed) if codes is None else codes
+    return InputSource(graph, A_tilde, X, RESTART, N_STEPS, seed, codes, N_CLASSES)
 
 
 def all_rows(prepared: Prepared) -> Array:
@@ -120,7 +135,8 @@ def check_renumbering(inputs: Inputs, prepared: Prepared, A: Any, X: Any, seed: 
     """Products of rows are compared: columns may stand for nodes, and signs of directions are arbitrary."""
     order = np.random.default_rng(5).permutation(N_NODES)
     rows = all_rows(prepared)
-    shuffled = all_rows(inputs.prepare(source_of(sp.csr_array(A[order][:, order]), X[order], seed)))
+    source = source_of(sp.csr_array(A[order][:, order]), X[order], seed, toy_codes(seed)[order])
+    shuffled = all_rows(inputs.prepare(source))
     products = rows @ rows.T
     off = np.abs(shuffled @ shuffled.T - products[order][:, order]).max()
     same = off <= GRAM_RTOL * np.abs(products).max()
@@ -213,3 +229,16 @@ def check_missing(inputs: Inputs, A: Any, X: Any, seed: int) -> None:
         rows = all_rows(inputs.prepare(source_of(A, incomplete, seed)))
         complaint = "NaN in X reaches the rows, but keeps_missing is False"
         require(np.isfinite(rows).all(), inputs, complaint)
+
+
+def check_labels(inputs: Inputs, prepared: Prepared, A: Any, X: Any, seed: int) -> None:
+    """A node and the isolated one swap their labels, so that classes keep their sizes."""
+    codes, rows = toy_codes(seed), all_rows(prepared)
+    node = int(np.flatnonzero((codes != UNKNOWN) & (codes != codes[-1]))[TWIN])
+    swapped = codes.copy()
+    swapped[[node, -1]] = codes[[-1, node]]
+    changed = all_rows(inputs.prepare(source_of(A, X, seed, swapped)))
+    own = np.allclose(changed[node], rows[node], rtol=1e-4, atol=1e-5)
+    require(own, inputs, "a node's own label enters its row")
+    told = inputs.reads_labels or np.array_equal(changed, rows)
+    require(told, inputs, "labels change the rows, but reads_labels is False")

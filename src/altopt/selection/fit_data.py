@@ -12,6 +12,7 @@ from altopt.graph import Graph
 from altopt.graph.validation import UNKNOWN
 from altopt.inputs import EAGER, BlockInputs, Inputs, InputSource, Prepared, encoder_rows
 from altopt.operator import NormalizedAdjacency
+from altopt.operator.feature_matrix import FeatureMatrix
 from altopt.selection.candidates import Candidate
 from altopt.selection.draw import ClassPrior
 from altopt.training.alternate import Problem
@@ -111,9 +112,9 @@ class FitData:
     @cached_property
     def key(self) -> Array:
         """A number for each node that follows from its features and degree, not from its place in the order."""
-        X = self.source.columns.transform(self.X)
-        direction = np.random.default_rng(0).standard_normal(X.shape[1])
-        return np.asarray(np.asarray(X @ direction) + np.sqrt(2.0) * np.asarray(self.graph.degrees))
+        X = FeatureMatrix(self.X, self.source.columns)
+        direction = np.random.default_rng(0).standard_normal((X.n_columns, 1))
+        return np.asarray(X.times(direction)[:, 0] + np.sqrt(2.0) * np.asarray(self.graph.degrees))
 
     def Y(self, nodes: Array) -> Array:
         """One-hot rows of labelled nodes, given as a mask or by number."""
