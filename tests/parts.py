@@ -5,6 +5,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassif
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from torch.nn import Linear
 
 from altopt.encoders import (
     AttentionEncoder,
@@ -13,6 +14,7 @@ from altopt.encoders import (
     LinearEncoder,
     MLPEncoder,
     TabularEncoder,
+    TorchEncoder,
 )
 from altopt.inputs import (
     AdjacencyInputs,
@@ -42,6 +44,7 @@ ENCODERS = {
     "attention, mini-batches": AttentionEncoder(
         n_hops=2, width=16, heads=4, dropout=0.0, loss="mse", batch_size=32
     ),
+    "a torch module, stopped early": TorchEncoder(Linear, batch_size=32, patience=10),
     "kernel": KernelEncoder(),
     "kernel, landmarks": KernelEncoder(gamma=None, max_rows=20, n_landmarks=30),
     "logistic regression": TabularEncoder(LogisticRegression()),

@@ -23,7 +23,7 @@ NAMES = {
     """,
     "altopt.encoders": """
         AttentionEncoder Encoder EnsembleEncoder KernelEncoder Learner LinearEncoder MLPEncoder MixtureEncoder
-        TabularEncoder as_encoder
+        TabularEncoder TorchEncoder as_encoder
     """,
     "altopt.inputs": """
         AdjacencyInputs BlockInputs ChangedNodes DegreeInputs DiffusedInputs EAGER ExtremeInputs FeatureInputs
@@ -59,7 +59,8 @@ ATTRIBUTES = """
 
 # in that of FittedAttributes, or scikit-learn's
 MORE_ATTRIBUTES = """
-    Y_ classes_ encoder_ encoder_output_ graph_ inputs_ n_features_in_ n_iter_ neighbours_ plan_ restart_ seed_ start_
+    Y_ classes_ embedding_ encoder_ encoder_output_ graph_ inputs_ n_features_in_ n_iter_ neighbours_ plan_ restart_
+    seed_ start_
 """
 
 

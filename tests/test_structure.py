@@ -80,6 +80,7 @@ def cycle_in(graph):
 HALVES = {
     ("altopt.encoders.attention", "altopt.encoders.torch.attention"),
     ("altopt.encoders.mlp", "altopt.encoders.torch.mlp"),
+    ("altopt.encoders.network", "altopt.encoders.torch.network"),
 }
 
 

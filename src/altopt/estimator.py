@@ -11,13 +11,10 @@ from sklearn.utils.validation import check_is_fitted
 from altopt.arrays import Array
 from altopt.defaults import DEFAULTS, Defaults
 from altopt.errors import InputError
-from altopt.fitted.attributes import FittedAttributes
-from altopt.fitted.explain import explain
-from altopt.fitted.explanation import Explanation
 from altopt.fitted.fit import OnRound, Progress, Source, fit_model
 from altopt.fitted.new_nodes import probabilities_of_new_nodes
-from altopt.fitted.request import Change, NewFeatures, plain_list
-from altopt.fitted.suggest import suggest
+from altopt.fitted.questions import FittedQuestions
+from altopt.fitted.request import Change, NewFeatures
 from altopt.fitted.update import update
 from altopt.graph import Graph
 from altopt.graph.features import read_features
@@ -26,6 +23,7 @@ from altopt.graph.settings import check_settings
 from altopt.graph.validation import UNKNOWN, read_sample_weight, read_validation, read_y
 from altopt.inputs import Inputs
 from altopt.io import store
+from altopt.io.codec import Given
 from altopt.io.files import as_path
 from altopt.operator.feature_matrix import has_missing
 from altopt.operator.knn import Neighbours
@@ -35,7 +33,7 @@ from altopt.solvers import Solver
 from altopt.training.paper import Variant, paper_settings
 
 
-class AltOpt(FittedAttributes, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class AltOpt(FittedQuestions, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A label for every node of a graph, from node features, the edges and a few known labels.
 
     Soft labels F (n x c) are shared by three views, and found together with an encoder, P = encoder(X'):
@@ -64,7 +62,7 @@ class AltOpt(FittedAttributes, ClassifierMixin, BaseEstimator):  # type: ignore[
         The most certain unlabelled nodes per class to train on; None takes all, weighted; 0 takes none.
     min_confidence : float in [0, 1]
         Pseudo labels less certain than this are never trained on.
-    encoder : Encoder or scikit-learn classifier, optional
+    encoder : Encoder, scikit-learn classifier, torch module or function (n_inputs, n_classes) -> module, optional
         The classifier must take sample weights. Default a LinearEncoder, regularised as held-out labels ask for.
     inputs : Inputs, optional
         What the encoder reads. Default hops 0, 1 and 2 beside the diffused features, each reduced to its leading
@@ -283,20 +281,6 @@ class AltOpt(FittedAttributes, ClassifierMixin, BaseEstimator):  # type: ignore[
             raise InputError(f"suspicious_labels {held_out}")
         return held_out.suspicious()
 
-    def explain(self, node: Any, *, tolerance: float | None = None) -> Explanation:
-        """The ledger of a node's prediction: which labels and which nodes' features gave it its row of F.
-
-        The shares sum to that row of `scores_`; exact for the encoder output that was used and for F before the
-        softmax. Evidence is followed until less than `tolerance` sqrt(degree) of the node's weight is left anywhere;
-        what lies beyond is one entry with node None. The default follows all of it up to 20,000 nodes, and stops at
-        1e-5 on larger graphs, where a ledger has very many entries.
-        """
-        return self.explain_many([node], tolerance=tolerance)[0]
-
-    def explain_many(self, nodes: Any, *, tolerance: float | None = None) -> list[Explanation]:
-        """An explanation for each of several nodes."""
-        return explain(self.fitted_, plain_list(nodes), tolerance)
-
     def update(
         self,
         labels: Any = None,
@@ -336,15 +320,6 @@ class AltOpt(FittedAttributes, ClassifierMixin, BaseEstimator):  # type: ignore[
         """What `update` would do with these labels; nothing is stored."""
         return update(self.fitted_, labels, None, None, None, False, tolerance, store=False)
 
-    def suggest(self, n: int = 10, *, among: Any = None) -> list[tuple[Any, float]]:
-        """Which unlabelled nodes are worth labelling next: [(node, expected gain)], best first.
-
-        The gain is the number of wrong labels that a node's label is expected to correct, given those before it;
-        picks are spread over the graph. `among` names the nodes that can be asked for; None: any. Both candidates and
-        the nodes they are evaluated by are seeded samples on large graphs.
-        """
-        return suggest(self.fitted_, n, among)
-
     def save(self, path: str | Path) -> None:
         """Store the fitted model in a folder, as safetensors and JSON; an earlier one there is replaced whole.
 
@@ -358,13 +333,13 @@ class AltOpt(FittedAttributes, ClassifierMixin, BaseEstimator):  # type: ignore[
         known[place] = store.save(stored, path)
 
     @classmethod
-    def load(cls, path: str | Path, parts: Sequence[type] = ()) -> Self:
+    def load(cls, path: str | Path, parts: Sequence[type] = (), *, encoder: Any = None) -> Self:
         """A model stored by `save`; a damaged, foreign or newer one is refused in words.
 
-        `parts` are your own classes (views, inputs, encoders) that the model was fitted with: nothing but altopt's own
-        is loaded because a file names it.
+        `parts` are your own classes (views, inputs, encoders) that the model was fitted with, and `encoder` your own
+        torch module or the function that makes it: nothing but altopt's own is loaded because a file names it.
         """
-        stored = store.load(as_path(path, "path"), parts)
+        stored = store.load(as_path(path, "path"), Given(parts, encoder))
         if set(stored.parameters) != set(cls().get_params(deep=False)):
             raise InputError(f"{path} has other parameters than {cls.__name__}. Fit and save again.")
         model = cls(**stored.parameters)

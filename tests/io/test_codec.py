@@ -10,7 +10,7 @@ from numpy.testing import assert_array_equal
 from altopt import AltOpt, Graph, InputError
 from altopt.encoders import LinearEncoder
 from altopt.inputs import BlockInputs, HopInputs, ReducedInputs
-from altopt.io.codec import decode, encode, known_parts
+from altopt.io.codec import Given, decode, encode, known_parts
 from altopt.views import SpectralFilter, SquaredLaplacianView
 
 VALUES = {
@@ -28,7 +28,7 @@ VALUES = {
 def back(value, parts=()):
     arrays = {}
     head = json.loads(json.dumps(encode(value, arrays, "value")))
-    return decode(head, arrays, "value", parts)
+    return decode(head, arrays, "value", Given(parts))
 
 
 @pytest.mark.parametrize("name", VALUES)

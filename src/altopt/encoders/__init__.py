@@ -7,6 +7,7 @@ from altopt.encoders.kernel import KernelEncoder
 from altopt.encoders.linear import LinearEncoder
 from altopt.encoders.mixture import MixtureEncoder
 from altopt.encoders.mlp import MLPEncoder
+from altopt.encoders.network import TorchEncoder
 from altopt.encoders.tabular import TabularEncoder, as_encoder
 
 __all__ = [
@@ -19,5 +20,6 @@ __all__ = [
     "MLPEncoder",
     "MixtureEncoder",
     "TabularEncoder",
+    "TorchEncoder",
     "as_encoder",
 ]

@@ -12,6 +12,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from altopt.arrays import Array, row_blocks, working_dtype
 from altopt.encoders.encoder import Encoder, Learner
+from altopt.encoders.network import TorchEncoder, makes_module
 from altopt.encoders.scikit.decode import from_state
 from altopt.encoders.scikit.encode import to_state
 from altopt.errors import InputError
@@ -141,12 +142,14 @@ class TabularLearner(Learner):
 
 
 def as_encoder(value: Any) -> Encoder:
-    """An encoder as it is; a scikit-learn classifier as a TabularEncoder."""
+    """An encoder as it is; a scikit-learn classifier as a TabularEncoder, a torch module as a TorchEncoder."""
     if isinstance(value, Encoder):
         return value
+    if makes_module(value):
+        return TorchEncoder(value)
     if isinstance(value, type) or not hasattr(value, "fit"):
         raise InputError(
-            "encoder must be an instance of a subclass of altopt.encoders.Encoder or a scikit-learn classifier, "
-            f"but is {value!r}."
+            "encoder must be an instance of a subclass of altopt.encoders.Encoder, a scikit-learn classifier, a "
+            f"torch.nn.Module or a function (n_inputs, n_classes) -> module, but is {value!r}."
         )
     return TabularEncoder(value)

@@ -94,6 +94,13 @@ class FittedAttributes:
         return self.fitted_.inputs
 
     @property
+    def embedding_(self) -> Any:
+        """What the encoder reads of each node, (n_nodes, width); sparse where its inputs are."""
+        with self.fitted_.lock:
+            inputs = self.fitted_.inputs
+            return inputs.rows(inputs.Z)
+
+    @property
     def graph_(self) -> Graph:
         """The graph with everything that updates changed in it; after an update put together on each call."""
         return self.fitted_.graph

@@ -7,13 +7,14 @@ from dataclasses import fields, is_dataclass
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import numpy as np
 import scipy.sparse as sp
 
 from altopt.arrays import Array
+from altopt.encoders.network import TorchEncoder, makes_module
 from altopt.encoders.scikit.decode import from_state
 from altopt.encoders.scikit.encode import to_state
 from altopt.errors import InputError
@@ -33,6 +34,16 @@ SCALARS: dict[type, tuple[Callable[[Any], str], Callable[[str], Any]]] = {
     UUID: (lambda value: value.hex, UUID),
 }
 GRAPH_COUNTS = ("n_self_loops", "n_duplicates", "n_one_way")
+
+
+class Given(NamedTuple):
+    """What the user hands over, because no file can: classes of parts, and the module of a TorchEncoder."""
+
+    parts: Sequence[type] = ()
+    encoder: Any = None
+
+
+NOTHING_GIVEN = Given()
 
 
 @cache
@@ -78,6 +89,8 @@ def encode(value: Any, arrays: dict[str, Array], name: str) -> Any:
         return {
             "dict": [[encode(k, arrays, name), encode(v, arrays, f"{name}.{k}")] for k, v in value.items()]
         }
+    if makes_module(value):
+        return {"module": getattr(value, "__qualname__", type(value).__qualname__)}
     if isinstance(value, type):
         return {"class": path_of(value)}
     record = fields_of(value)
@@ -110,28 +123,32 @@ def path_of(part: type) -> str:
     return part.__name__ if own is part else f"{part.__module__}:{part.__qualname__}"
 
 
-def decode(value: Any, arrays: dict[str, Array], name: str, parts: Sequence[type] = ()) -> Any:
-    """The inverse of `encode`; classes come from `known_parts` and from `parts`, nothing is imported."""
+def decode(value: Any, arrays: dict[str, Array], name: str, given: Given = NOTHING_GIVEN) -> Any:
+    """The inverse of `encode`; classes come from `known_parts` and what is given, nothing is imported."""
     if isinstance(value, list):
-        return [decode(item, arrays, name, parts) for item in value]
+        return [decode(item, arrays, name, given) for item in value]
     if not isinstance(value, dict):
         return value
     if "tuple" in value:
-        return tuple(decode(value["tuple"], arrays, name, parts))
+        return tuple(decode(value["tuple"], arrays, name, given))
     if "dict" in value:
-        return {decode(k, arrays, name, parts): decode(v, arrays, name, parts) for k, v in value["dict"]}
+        return {decode(k, arrays, name, given): decode(v, arrays, name, given) for k, v in value["dict"]}
     if "class" in value:
-        return known_part(value["class"], name, parts)
+        return known_part(value["class"], name, given)
     if "part" in value:
-        part = known_part(value["part"], name, parts)
+        part = known_part(value["part"], name, given)
         if not is_dataclass(part) and not hasattr(part, "_fields"):
             raise InputError(
                 f"The stored setting {name} names {value['part']}, which is not a record. Fit again."
             )
-        values = {k: decode(v, arrays, f"{name}.{k}", parts) for k, v in value["fields"].items()}
+        values = {k: decode(v, arrays, f"{name}.{k}", given) for k, v in value["fields"].items()}
         if part in known_parts().values():
             check_fields(part, values, name)
+        if part is TorchEncoder and isinstance(given.encoder, TorchEncoder):
+            return given.encoder
         return part(**values)
+    if "module" in value:
+        return own_module(value["module"], given.encoder)
     if "graph" in value:
         return decode_graph(value["graph"], arrays, name)
     if "matrix" in value:
@@ -144,12 +161,27 @@ def decode(value: Any, arrays: dict[str, Array], name: str, parts: Sequence[type
     return decode_array(value, arrays)
 
 
-def known_part(path: str, name: str, parts: Sequence[type]) -> Any:
+def own_module(name: Any, encoder: Any) -> Any:
+    """The torch module, or the function that makes one, in whose place the file has a name."""
+    if encoder is None:
+        raise InputError(
+            f"Its encoder is your own torch module, {name}, of which a file holds the weights alone. Hand over the "
+            "module or function that it was fitted with: AltOpt.load(path, encoder=...)."
+        )
+    if isinstance(encoder, TorchEncoder):
+        return encoder.module
+    if not makes_module(encoder):
+        raise InputError(f"encoder must be a torch module or a function that makes one, but is {encoder!r}.")
+    return encoder
+
+
+def known_part(path: str, name: str, given: Given) -> Any:
     """The class of this name among altopt's own, or among those given."""
     if path in known_parts():
         return known_parts()[path]
     qualname = path.partition(":")[2]
-    for part in parts:  # by name alone: a script's own class is in __main__ there, in a module elsewhere
+    # by name alone: a script's own class is in __main__ there, in a module elsewhere
+    for part in given.parts:
         if part.__qualname__ == qualname:
             return part
     raise InputError(

@@ -74,4 +74,8 @@ def parts_of(value: Any) -> list[Any]:
         return [part for entry in fields(value) for part in (entry.name, getattr(value, entry.name))]
     if hasattr(value, "get_params"):  # a scikit-learn estimator: its fitted attributes play no part
         return [value.get_params(deep=False)]
+    code = getattr(value, "__code__", None)  # of a function: another body is another fit
+    if code is not None:
+        held = [cell.cell_contents for cell in value.__closure__ or ()]
+        return [code.co_code, code.co_names, ADDRESS.sub("", repr(code.co_consts)), held, value.__defaults__]
     return [vars(value)] if getattr(value, "__dict__", None) else [ADDRESS.sub("", repr(value))]

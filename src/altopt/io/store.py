@@ -1,6 +1,5 @@
 """A fitted model on disk: safetensors for arrays, JSON for the rest, no pickle."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -9,7 +8,7 @@ from altopt.arrays import Array
 from altopt.errors import InputError, MissingExtra
 from altopt.fitted.model import FittedModel
 from altopt.io.array_io import with_prefix
-from altopt.io.codec import decode, encode
+from altopt.io.codec import NOTHING_GIVEN, Given, decode, encode
 from altopt.io.fitted_checks import check_arrays, check_inputs, check_parts
 from altopt.io.folder import FORMAT, VERSION, read_folder, write_folder
 from altopt.io.types import check_fields, fits, short
@@ -48,11 +47,11 @@ def save(stored: Stored, path: Path) -> str:
         return write_folder(path, head, arrays, stored.checksum)
 
 
-def load(path: Path, parts: Sequence[type] = ()) -> Stored:
-    """Read what `save` wrote; `parts` are classes that are not altopt's. An InputError for anything else."""
+def load(path: Path, given: Given = NOTHING_GIVEN) -> Stored:
+    """Read what `save` wrote; `given` are the user's own classes and module. An InputError for anything else."""
     head, arrays = read_folder(path, "model")
     try:
-        return decoded(head, arrays, parts)
+        return decoded(head, arrays, given)
     except MissingExtra:
         raise
     except InputError as cause:
@@ -63,12 +62,12 @@ def load(path: Path, parts: Sequence[type] = ()) -> Stored:
         ) from cause
 
 
-def decoded(head: dict[str, Any], arrays: dict[str, Array], parts: Sequence[type]) -> Stored:
+def decoded(head: dict[str, Any], arrays: dict[str, Array], given: Given) -> Stored:
     """The stored model, after every check that needs no fit."""
     if head["shapes"] != shapes_of(arrays):
         raise InputError("its arrays are not those that it lists. Fit and save again.")
-    parameters = decode_all(head["parameters"], arrays, "parameters", parts)
-    values = decode_all(head["fitted"], arrays, "fitted", parts)
+    parameters = decode_all(head["parameters"], arrays, "parameters", given)
+    values = decode_all(head["fitted"], arrays, "fitted", given)
     check_fields(FittedModel, values, "model")
     check_arrays(values)
     columns = head["columns"]
@@ -95,7 +94,5 @@ def encode_all(values: dict[str, Any], arrays: dict[str, Array], prefix: str) ->
     return {name: encode(value, arrays, f"{prefix}.{name}") for name, value in values.items()}
 
 
-def decode_all(
-    values: dict[str, Any], arrays: dict[str, Array], prefix: str, parts: Sequence[type]
-) -> dict[str, Any]:
-    return {name: decode(value, arrays, f"{prefix}.{name}", parts) for name, value in values.items()}
+def decode_all(values: dict[str, Any], arrays: dict[str, Array], prefix: str, given: Given) -> dict[str, Any]:
+    return {name: decode(value, arrays, f"{prefix}.{name}", given) for name, value in values.items()}

@@ -42,6 +42,7 @@ class NetworkLearner(Learner):
     def __init__(self, settings: Training, n_inputs: int, n_classes: int, seed: int, widest: int) -> None:
         self.training, self.n_classes = settings, n_classes
         self.seed = seed
+        check_device(settings.device)
         self.n_trained = 0  # calls of train so far: each draws from a stream of its own
         with self._stream(0):
             network = self._build(n_inputs, n_classes)
@@ -79,7 +80,7 @@ class NetworkLearner(Learner):
         rng = np.random.default_rng([self.seed, self.n_trained])
         mask_seed = int(rng.integers(2**63))
         batches = Batches((X, targets, weights), self.training.batch_size, self._block, rng, self._tensor)
-        parameters = list(self.network.parameters())
+        parameters = [p for p in self.network.parameters() if p.requires_grad]
         self.network.train()
         total, n_blocks = 0.0, 0
 
@@ -87,7 +88,7 @@ class NetworkLearner(Learner):
             number, n_rows, rows = job
             x, t, w = batches.block(rows)
             loss = (w * self._loss(self._logits(x, mask_seed, number), t)).sum()
-            return torch.autograd.grad(loss / n_rows, parameters), loss.item()
+            return torch.autograd.grad(loss / n_rows, parameters, allow_unused=True), loss.item()
 
         # torch draws its masks one after another, in whichever order blocks come: one at a time keeps the bits
         at_once = -(-batches.size // self._block) if self._fused() else 1
@@ -100,10 +101,17 @@ class NetworkLearner(Learner):
                     self.optimizer.zero_grad()
                     for gradients, loss in run(gradient, jobs):
                         for p, g in zip(parameters, gradients):
-                            p.grad = g.contiguous() if p.grad is None else p.grad.add_(g)
+                            if g is not None:  # a parameter that the network does not use
+                                p.grad = g.contiguous() if p.grad is None else p.grad.add_(g)
                         total += loss
                     self.optimizer.step()
+                if self._is_done():
+                    break
         return total / max(float(weights.sum()), 1e-12)
+
+    def _is_done(self) -> bool:
+        """Whether training ends before its last epoch; asked after each."""
+        return False
 
     def _fused(self) -> bool:
         """Whether dropout draws from masks that are numbered, so that blocks may be worked on in any order."""
@@ -150,7 +158,11 @@ class NetworkLearner(Learner):
         weights = {
             name.removeprefix("network."): t for name, t in tensors.items() if name.startswith("network.")
         }
-        require_same_kind(weights, self.network.state_dict())
+        own = self.network.state_dict()
+        for name in weights.keys() & own.keys():  # a file holds a single number as a list of one
+            if own[name].ndim == 0 and weights[name].shape == (1,):
+                weights[name] = weights[name].reshape(())
+        require_same_kind(weights, own)
         self.network.load_state_dict(weights)
         optimizer = self.optimizer.state_dict()
         moments: dict[int, dict[str, Any]] = {}
@@ -161,10 +173,35 @@ class NetworkLearner(Learner):
         self.optimizer.load_state_dict({**optimizer, "state": moments})
 
 
+def check_device(device: str) -> None:
+    """Refuse a device that this torch cannot compute on."""
+    try:
+        torch.zeros(1, device=device)
+    except (
+        Exception
+    ) as cause:  # an AssertionError where torch has no CUDA, a RuntimeError where a name is unknown
+        first = (str(cause).strip().splitlines() or [type(cause).__name__])[0].rstrip(".")
+        raise InputError(
+            f"device={device!r} cannot be used here: {first}. {devices()} Leave device out to compute on the CPU."
+        ) from cause
+
+
+def devices() -> str:
+    """What torch could compute on instead, as a sentence."""
+    if torch.cuda.is_available():
+        return f"torch finds {torch.cuda.device_count()} CUDA device(s)."
+    return "torch finds no CUDA device."
+
+
 def require_same_kind(weights: dict[str, Any], own: dict[str, Any]) -> None:
     """Refuse stored weights that this network could not have had."""
+    if weights.keys() != own.keys():
+        odd = min(weights.keys() ^ own.keys())
+        raise InputError(
+            f"The stored weights are of another network: network.{odd} is in one of the two alone."
+        )
     for name, weight in weights.items():
-        same = name in own and weight.dtype == own[name].dtype and weight.shape == own[name].shape
+        same = weight.dtype == own[name].dtype and weight.shape == own[name].shape
         if not (same and bool(torch.isfinite(weight).all())):
             raise InputError(
                 f"The stored weights network.{name} are not finite numbers of the network's shape."
