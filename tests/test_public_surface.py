@@ -10,7 +10,7 @@ from altopt import AltOpt
 from problems import two_communities
 
 NAMES = {
-    "altopt": "AltOpt Graph InputError diffuse",
+    "altopt": "AltOpt Graph GridSearch InputError cross_val_score diffuse",
     "altopt.views": """
         CrossEntropyFeatureView CrossEntropyLabelView Curvature FeatureView GraphView HighPassView
         HuberLabelView LabelView LocallyLinearView NoGraphView Objective Pull QuadraticForm RobustLabels

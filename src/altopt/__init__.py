@@ -8,15 +8,18 @@ if TYPE_CHECKING:
     from altopt.estimator import AltOpt
     from altopt.graph import Graph
     from altopt.operator.diffusion import diffuse
+    from altopt.tuning import GridSearch, cross_val_score
 
 __version__ = "0.1.0"
-__all__ = ["AltOpt", "Graph", "InputError", "diffuse"]
+__all__ = ["AltOpt", "Graph", "GridSearch", "InputError", "cross_val_score", "diffuse"]
 
 # each public name is imported when it is first asked for: `altopt --help` needs none of them
 HOMES = {
     "AltOpt": "altopt.estimator",
     "Graph": "altopt.graph",
+    "GridSearch": "altopt.tuning",
     "InputError": "altopt.errors",
+    "cross_val_score": "altopt.tuning",
     "diffuse": "altopt.operator.diffusion",
 }
 

@@ -22,7 +22,7 @@ from altopt.graph.placement import (
     refuse_bad_weights,
     rows_among,
 )
-from altopt.graph.readers import MAX_NODES, RawGraph, from_columns, from_matrix, read
+from altopt.graph.readers import KEEP_NODES, MAX_NODES, RawGraph, from_columns, from_matrix, read
 
 
 class Graph:
@@ -181,7 +181,7 @@ class Graph:
             if n_rows < self.n_nodes:
                 raise InputError(
                     f"X has {n_rows:,} rows but the graph has {self.n_nodes:,} nodes. "
-                    "Give X one row for each node, in the order of the positions."
+                    f"Give X one row for each node, in the order of the positions.{KEEP_NODES}"
                 )
             return self if n_rows == self.n_nodes else self._permuted(np.arange(self.n_nodes), n_rows, None)
         if row_ids is not None:
@@ -193,12 +193,14 @@ class Graph:
                 return self._permuted(rows, n_rows, names)
             if not self.has_order:
                 absent = describe_missing(names, self.ids, rows, "in the index of X")
-                raise InputError(f"the graph has {absent} Give X a row for each, or Graph(g, nodes=ids).")
+                raise InputError(
+                    f"the graph has {absent} Give X a row for each, or Graph(g, nodes=ids).{KEEP_NODES}"
+                )
         if self.has_order:
             if n_rows != self.n_nodes:
                 raise InputError(
                     f"X has {n_rows:,} rows but the graph has {self.n_nodes:,} nodes. "
-                    "Give X one row for each, in the order of graph.ids, or a DataFrame indexed by ids."
+                    f"Give X one row for each, in the order of graph.ids, or a DataFrame indexed by ids.{KEEP_NODES}"
                 )
             return self
         if not could_be_positions(self.ids, n_rows):

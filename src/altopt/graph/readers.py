@@ -18,6 +18,9 @@ ACCEPTED = (
     "target, a path (.parquet, .csv, .npz) or a Graph"
 )
 
+KEEP_NODES = (  # said where rows are missing, as in a fold of scikit-learn's GridSearchCV
+    " To hold labels back, altopt.cross_val_score and altopt.GridSearch keep every node in the fit."
+)
 MAX_NODES = 2**31 - 1  # positions are stored in 32 bits
 
 
@@ -64,7 +67,7 @@ def from_matrix(M: Any, origin: str = "the graph") -> RawGraph:
     """A square sparse matrix; entries given twice are summed, as they are in the matrix."""
     if M.ndim != 2 or M.shape[0] != M.shape[1]:
         raise InputError(
-            f"graph as a matrix must be square, one row and column a node; its shape is {M.shape}."
+            f"graph as a matrix must be square, one row and column a node; its shape is {M.shape}.{KEEP_NODES}"
         )
     if M.dtype.kind not in "biuf":
         raise InputError(f"graph as a matrix must hold real numbers; it holds {M.dtype}.")
