@@ -270,16 +270,16 @@ class AltOpt(FittedQuestions, ClassifierMixin, BaseEstimator):  # type: ignore[m
         probabilities = self.predict_proba(X, edges, ids=ids)
         return np.asarray(self.classes_[probabilities.argmax(axis=1)])
 
-    def suspicious_labels(self) -> list[tuple[Any, Any, Any, float]]:
-        """(node, given, suggested, margin) of all labelled nodes, the most suspicious first.
+    def suspicious_labels(self, all: bool = False) -> list[tuple[Any, Any, Any, float]]:
+        """(node, given, suggested, margin) of the labelled nodes that all other evidence outvotes, worst first.
 
-        The margin is the given class's share of F, with the node's own label taken out, minus the largest other: far
-        below zero, all other evidence outvotes the label. `explain` shows which.
+        `all=True`: of every labelled node. The margin is the log of the given class's share of F without the node's
+        own label, classes scaled to come out as often as they are given: next to nothing speaks for the first ones.
         """
         held_out = self.fitted_.leave_one_out
         if isinstance(held_out, str):
             raise InputError(f"suspicious_labels {held_out}")
-        return held_out.suspicious()
+        return held_out.suspicious(outvoted=not all)
 
     def update(
         self,

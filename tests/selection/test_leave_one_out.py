@@ -20,6 +20,8 @@ from altopt.selection.fit_data import FitData
 from altopt.selection.folds import stratified_folds
 from altopt.selection.leave_one_out import (
     exact_sample,
+    log_support,
+    margins,
     series_diagonal,
     without_own_label,
 )
@@ -229,14 +231,24 @@ def test_flipped_labels_come_first(data):
     wrong = y.copy()
     wrong[flipped] = (wrong[flipped] + 1) % CLASSES
     model = AltOpt(random_state=0).fit(made.X, wrong, graph=made.graph)
-    ranked = model.suspicious_labels()
+    ranked = model.suspicious_labels(all=True)
     assert len(ranked) == np.sum(y >= 0)
+    outvoted = model.suspicious_labels()
+    assert outvoted == [row for row in ranked if row[1] != row[2]]
+    assert 0 < len(outvoted) < len(ranked)
     assert [row[3] for row in ranked] == sorted(row[3] for row in ranked)
     node, given, suggested, margin = ranked[0]
     assert given == wrong[node]
     assert margin < 0
     assert suggested != given
     assert len({row[0] for row in ranked[:6]} & set(flipped.tolist())) >= 3
+
+
+def test_what_is_often_taken_for_another_class_is_less_suspicious_than_what_nothing_speaks_for():
+    shares = np.array([[0.40, 0.59, 0.01], [0.40, 0.58, 0.02], [0.01, 0.39, 0.60], [0.0, 1.0, 0.0]])
+    codes = np.array([0, 0, 0, 1])
+    assert margins(shares, codes).argmin() == 2
+    assert log_support(shares, codes)[:3].round(1).tolist() == [0.4, 0.4, -3.2]
 
 
 def test_without_cross_fitting_nothing_is_said(data):

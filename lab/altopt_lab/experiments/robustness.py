@@ -70,12 +70,12 @@ class Trial(Work):
 
 
 class FlippedLabels(Trial):
-    """The share of flipped labels among as many at the top of suspicious_labels()."""
+    """The share of flipped labels among as many at the top of suspicious_labels(all=True)."""
 
     def tried(self, data: Dataset, split: Split) -> Record:
         y, flipped = with_flips(task_of(data, split, self.number).y, split.train, self.number)
         model = AltOpt(random_state=self.number).fit(data.X, y, graph=data.graph)
-        ranked = model.suspicious_labels()[: len(flipped)]
+        ranked = model.suspicious_labels(all=True)[: len(flipped)]
         found = len({int(row[0]) for row in ranked} & set(flipped.tolist()))
         return {"n_flipped": len(flipped), "found": found / len(flipped), "plan": str(model.choice_["plan"])}
 

@@ -23,6 +23,7 @@ from altopt.selection.leave_one_out import (
     Margins,
     empty_leave_one_out,
     exact_sample,
+    log_support,
     margins,
     without_own_label,
 )
@@ -316,9 +317,11 @@ class Evaluator:
             ids[self.nodes],
             classes[self.codes],
             classes[scores.argmax(axis=1)],
-            margins(shares(scores), self.codes),
+            log_support(shares(scores), self.codes),
         )
-        evaluated = all_labelled.subset(exact)._replace(predictions=classes[verdict.predicted])
+        evaluated = all_labelled.subset(exact)._replace(
+            predictions=classes[verdict.predicted], margin=margins(shares(scores[exact]), self.codes[exact])
+        )
         result = LeaveOneOut(
             evaluated=evaluated,
             scores=scores[exact],

@@ -14,6 +14,7 @@ from altopt.solvers import ConjugateGradient
 from altopt.views import Objective
 
 UNIT_BLOCK_SIZE = 2**22  # numbers in a block of unit vectors that are solved for together, which are 8 to 64
+LEAST_SHARE = 1e-3  # of a class, added to its share of F, which may be zero
 # why there is no LeaveOneOut; the name of the attribute or method that was asked for comes first
 NOT_HELD_BACK = (
     "needs held-out labels, and this fit held none out. Fit with cross_fit=True and the squared feature and "
@@ -32,7 +33,7 @@ class Margins(NamedTuple):
     given, predictions : array
         Labels.
     margin : array of float
-        Share of the given class minus the largest other.
+        How well the given class stands: by `margins`, or, where labels are ranked, by `log_support`.
 
     Examples
     --------
@@ -74,7 +75,7 @@ class LeaveOneOut:
     calibration_error : float
         Expected calibration error of the probabilities at the fitted temperature.
     all_labelled : Margins
-        All labelled nodes; those beyond the sample with g_ii approximated.
+        All labelled nodes, those beyond the sample with g_ii approximated; the margin is `log_support`.
     draw : str
         How the labels are taken to have been drawn, and what class shares were assumed.
     auc, auc_interval : float, (float, float)
@@ -96,8 +97,8 @@ class LeaveOneOut:
     >>> result = LeaveOneOut(labels, np.eye(2), 0.5, (0.1, 0.9), 0.1, labels)
     >>> result.margin.tolist()
     [0.5, -0.2]
-    >>> result.suspicious()[0]
-    (7, 'b', 'a', -0.2)
+    >>> result.suspicious()
+    [(7, 'b', 'a', -0.2)]
     """
 
     evaluated: Margins
@@ -143,10 +144,13 @@ class LeaveOneOut:
             return f"Between {low} and {high} of 100 unlabelled nodes are right: so few labels cannot tell closer."
         return f"About {100 * self.accuracy:.0f} of 100 unlabelled nodes are right (95 % interval: {low} to {high})."
 
-    def suspicious(self) -> list[tuple[Any, Any, Any, float]]:
-        """(node, given, suggested, margin) of all labelled nodes, the most suspicious first."""
-        order = np.argsort(self.all_labelled.margin, kind="stable")
-        return list(zip(*(column[order].tolist() for column in self.all_labelled)))
+    def suspicious(self, outvoted: bool = True) -> list[tuple[Any, Any, Any, float]]:
+        """(node, given, suggested, margin) of labels that are outvoted, or of all, the most suspicious first."""
+        labels = self.all_labelled
+        if outvoted:
+            labels = labels.subset(labels.given != labels.predictions)
+        order = np.argsort(labels.margin, kind="stable")
+        return list(zip(*(column[order].tolist() for column in labels)))
 
 
 def empty_leave_one_out(ids: Array, classes: Array) -> LeaveOneOut:
@@ -257,3 +261,18 @@ def margins(shares: Array, codes: Array) -> Array:
     others = shares.copy()
     others[rows, codes] = -np.inf
     return np.asarray(shares[rows, codes] - others.max(axis=1))
+
+
+def log_support(shares: Array, codes: Array) -> Array:
+    """Log of the share of the given class, each class scaled to have on the mean as much as it has labels.
+
+    A wrong label is told by how little is left for it, not by how much another class has: where two classes are often
+    taken for each other the other one leads at many right labels too, but the given one still has a part.
+
+    >>> shares, codes = np.array([[0.8, 0.2], [0.6, 0.4], [0.01, 0.99], [0.6, 0.4]]), np.array([0, 0, 0, 1])
+    >>> log_support(shares, codes).round(1).tolist()
+    [0.2, -0.1, -4.1, -1.6]
+    """
+    shares = shares + LEAST_SHARE
+    scale = np.bincount(codes, minlength=shares.shape[1]) / shares.sum(axis=0)
+    return np.asarray(np.log(shares[np.arange(len(codes)), codes] * scale[codes]))
