@@ -53,8 +53,8 @@ INHERITED = r"get_params|set_params|get_metadata_routing|set_\w+_request"
 
 # in the docstring of AltOpt
 ATTRIBUTES = """
-    choice_ confidence_ fitted_ graph_help_ label_distributions_ labelled_ leave_one_out_ outcome_ reached_ scores_
-    temperature_ trace_ transduction_
+    choice_ columns_ confidence_ fitted_ graph_help_ label_distributions_ labelled_ leave_one_out_ outcome_ reached_
+    scores_ temperature_ trace_ transduction_
 """
 
 # in that of FittedAttributes, or scikit-learn's

@@ -98,7 +98,7 @@ def test_a_cycle_is_found():
 
 
 ROOMS = """
-    arrays errors threads settings defaults graph operator views solvers inputs encoders training selection fitted
+    arrays errors threads settings defaults graph table operator views solvers inputs encoders training selection fitted
     io datasets checks estimator cli
 """
 # what stores models stands after them; checkpoints, folders and arrays on disk are used by earlier rooms

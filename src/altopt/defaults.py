@@ -286,6 +286,12 @@ class Defaults:
         200, "resamples of held-out labels: optimism of the choice, variance of average precision", TIME
     )
 
+    # columns of a table
+    rare_category: int = number(5, "rows below which categories of a table are read together", HAND, CONSTANT)
+    max_words: int = number(
+        5000, "words of a text column of a table, the most frequent ones", MEMORY, CONSTANT
+    )
+
     # calibration
     power_bounds: tuple[float, float] = number((0.1, 10.0), "bounds of temperature_", HAND)
     confidence_sample: int = number(20_000, "unlabelled nodes whose confidence is matched", TIME)

@@ -6,27 +6,21 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
 
 from altopt.arrays import Array
 from altopt.defaults import DEFAULTS, Defaults
 from altopt.errors import InputError
-from altopt.fitted.fit import OnRound, Progress, Source, fit_model
-from altopt.fitted.new_nodes import probabilities_of_new_nodes
+from altopt.fitted.fit import OnRound, Progress, fit_model
+from altopt.fitted.known import Answers, answers
 from altopt.fitted.questions import FittedQuestions
 from altopt.fitted.request import Change, NewFeatures
+from altopt.fitted.source import features_later, read_source, score
 from altopt.fitted.update import update
-from altopt.graph import Graph
-from altopt.graph.features import read_features
-from altopt.graph.magnitudes import column_exponents, scaled, scaled_later, warn_of_lost
 from altopt.graph.settings import check_settings
-from altopt.graph.validation import UNKNOWN, read_sample_weight, read_validation, read_y
 from altopt.inputs import Inputs
 from altopt.io import store
 from altopt.io.codec import Given
 from altopt.io.files import as_path
-from altopt.operator.feature_matrix import has_missing
-from altopt.operator.knn import Neighbours
 from altopt.selection.candidates import Candidate
 from altopt.selection.parameters import Parameters
 from altopt.solvers import Solver
@@ -101,6 +95,8 @@ class AltOpt(FittedQuestions, ClassifierMixin, BaseEstimator):  # type: ignore[m
         Honest accuracy with its interval, and what each labelled node would be called without its own label.
     choice_, graph_help_, temperature_ : dict, GraphHelp, float
         Which candidate held-out labels chose and why, what the graph is worth, and the calibration.
+    columns_ : list of ColumnReading
+        How each column of a table was read; it prints as a table.
     trace_, outcome_ : list of dict, str
         A record of each round, and why the fit stopped.
     fitted_ : FittedModel
@@ -189,7 +185,7 @@ class AltOpt(FittedQuestions, ClassifierMixin, BaseEstimator):  # type: ignore[m
     def fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         graph: Any = None,
         sample_weight: Any = None,
         validation: tuple[Any, Any] | None = None,
@@ -202,9 +198,11 @@ class AltOpt(FittedQuestions, ClassifierMixin, BaseEstimator):  # type: ignore[m
 
         Parameters
         ----------
-        X : array, sparse matrix, tensor, table or memory map (n_nodes, n_features)
-            One row of features for each node.
-        y : array-like (n_nodes,)
+        X : array, sparse matrix, tensor, table, memory map (n_nodes, n_features), Data or None
+            One row of features for each node. The columns of a table may hold numbers, booleans, categories, dates
+            and text, and values may be missing: `columns_` says how each was read. None: the graph alone. A PyTorch
+            Geometric Data brings X, y (by its train_mask) and the graph.
+        y : array-like (n_nodes,), dict {node: label}, or Series or table by node id
             Labels; -1, None or NaN where unknown.
         graph : anything that Graph takes, optional
             None builds a symmetric k-nearest-neighbour graph of X.
@@ -225,30 +223,14 @@ class AltOpt(FittedQuestions, ClassifierMixin, BaseEstimator):  # type: ignore[m
         folder = None if checkpoint is None else as_path(checkpoint, "checkpoint")
         parameters, self._fitted = self.parameters(), None
         self._checksums: dict[Path, str | None] = {}  # of the folders that hold this model
-        X, row_ids = read_features(self, X, reset=True, missing=self._takes_missing())
-        exponents = column_exponents(X)
-        X = scaled(X, exponents)
-        if exponents is not None:
-            warn_of_lost(X)
-        classes, codes = read_y(y, X.shape[0], self.classes)
-        weights, codes = read_sample_weight(sample_weight, codes)
-        neighbours, graph = self._read_graph(graph, X, row_ids)
-        judged = read_validation(validation, graph, codes != UNKNOWN, classes)
-        source = Source(X, exponents, graph, neighbours, classes, codes, judged, weights)
+        source = read_source(self, X, y, graph, sample_weight, validation)
         self._fitted = fit_model(parameters, source, Progress(on_round, folder, resume))
         return self
 
-    def _read_graph(self, graph: Any, X: Any, row_ids: Any) -> tuple[Neighbours | None, Graph]:
-        """The graph in the order of X's rows; where none is given, that of nearest neighbours, and their index."""
-        if graph is not None:
-            return None, (graph if isinstance(graph, Graph) else Graph(graph)).rows_for(X.shape[0], row_ids)
-        if self._takes_missing() and has_missing(X):
-            raise InputError("X holds NaN, so nearest neighbours cannot be told. Give a graph, or fill in X.")
-        neighbours = Neighbours.by_kind(X, self.n_neighbors)
-        return neighbours, neighbours.graph()
-
     def predict_proba(self, X: Any, edges: Any = None, *, ids: Any = None) -> Array:
-        """Class probabilities of nodes that were not part of the fit.
+        """Class probabilities of nodes, most of all of those that were not part of the fit.
+
+        With the X of the fit, or with ids of the model's nodes, they are those of these nodes, edges included.
 
         Parameters
         ----------
@@ -259,16 +241,22 @@ class AltOpt(FittedQuestions, ClassifierMixin, BaseEstimator):  # type: ignore[m
             model that built its own graph ties each row to its nearest known nodes; a model fitted on a given graph
             goes by the features alone.
         ids : array-like, optional
-            Ids of the new nodes.
+            Ids of the nodes.
         """
-        X, row_ids = self._read_later(X)
-        row_ids = row_ids if ids is None else np.asarray(ids)
-        return probabilities_of_new_nodes(self.fitted_, X, row_ids, edges)
+        return self._answers(X, edges, ids).probabilities
 
     def predict(self, X: Any, edges: Any = None, *, ids: Any = None) -> Array:
-        """Labels of nodes that were not part of the fit; see predict_proba."""
-        probabilities = self.predict_proba(X, edges, ids=ids)
-        return np.asarray(self.classes_[probabilities.argmax(axis=1)])
+        """Labels of nodes, of a known one the given label where there is one; see predict_proba."""
+        return np.asarray(self.classes_[self._answers(X, edges, ids).codes])
+
+    def score(
+        self, X: Any, y: Any, sample_weight: Any = None, edges: Any = None, *, ids: Any = None
+    ) -> float:
+        """The share of right labels among the rows whose label is known in y."""
+        return score(self._answers(X, edges, ids).codes, X, y, ids, self.fitted_, sample_weight)
+
+    def _answers(self, X: Any, edges: Any, ids: Any) -> Answers:
+        return answers(self.fitted_, *features_later(self, X, ids), edges, named=ids is not None)
 
     def suspicious_labels(self, all: bool = False) -> list[tuple[Any, Any, Any, float]]:
         """(node, given, suggested, margin) of the labelled nodes that all other evidence outvotes, worst first.
@@ -313,7 +301,8 @@ class AltOpt(FittedQuestions, ClassifierMixin, BaseEstimator):  # type: ignore[m
         and read one model at once: they take turns. `temperature_`, `choice_` and `graph_help_`
         stay those of the fit; `leave_one_out_` is out of date after an update, until the next fit.
         """
-        new = None if features is None else NewFeatures(*self._read_later(features, by_name=False))
+        none = features is None and (nodes is None or self.fitted_.has_features)
+        new = None if none else NewFeatures(*features_later(self, features, nodes))
         return update(self.fitted_, labels, edges, nodes, new, refresh, tolerance, store=True)
 
     def what_if(self, labels: Any, *, tolerance: float | None = None) -> Change:
@@ -345,7 +334,9 @@ class AltOpt(FittedQuestions, ClassifierMixin, BaseEstimator):  # type: ignore[m
         model = cls(**stored.parameters)
         model._fitted = stored.fitted
         model._checksums = {Path(path).resolve(): stored.checksum}
-        model.n_features_in_ = stored.fitted.n_features
+        reader = stored.fitted.reader
+        n_columns = stored.fitted.n_features if reader is None else len(reader.columns)
+        model.n_features_in_ = n_columns if stored.fitted.has_features else 0
         if stored.columns:
             model.feature_names_in_ = np.array(stored.columns, dtype=object)
         return model
@@ -357,13 +348,6 @@ class AltOpt(FittedQuestions, ClassifierMixin, BaseEstimator):  # type: ignore[m
     def default_candidate(self, n_nodes: int, n_features: int, n_labels: int | None = None) -> Candidate:
         """The parts as given, and where nothing is given, those that serve best without evidence."""
         return self.parameters().default_candidate(n_nodes, n_features, n_labels)
-
-    def _read_later(self, X: Any, by_name: bool = True) -> tuple[Any, Any]:
-        """Features of nodes that were not part of the fit, checked and scaled as those of the fit, and row ids."""
-        check_is_fitted(self)
-        missing = self._takes_missing()
-        X, row_ids = read_features(self, X, reset=False, missing=missing, by_name=by_name)
-        return scaled_later(X, self.fitted_.feature_exponents), row_ids
 
     def _takes_missing(self) -> bool:
         return self.parameters().resolved_encoder().takes_missing

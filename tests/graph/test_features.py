@@ -20,7 +20,7 @@ WRONG = {
     "no rows": (X[:0], "0 sample"),
     "complex": (X + 1j, "must hold real numbers, but holds complex128"),
     "sparse complex": (sp.csr_array(X + 1j), "must hold real numbers"),
-    "text": ([["a", "b", "c"]] * 8, "X cannot be read: could not convert string"),
+    "one text for all": ([["a", "b", "c"]] * 8, "no column that tells nodes apart"),
     "ragged": ([[1.0], [1.0, 2.0]] * 4, "X cannot be read"),
     "dictionaries": ([[{}]] * 8, "X cannot be read: float"),
     "beyond float64": (np.full((8, 1), 10**400, dtype=object), "too large"),

@@ -13,6 +13,7 @@ from altopt.operator.knn import Neighbours
 from altopt.selection.candidates import Candidate
 from altopt.selection.graph_help import GraphHelp
 from altopt.selection.leave_one_out import LeaveOneOut
+from altopt.table.reader import ColumnReading, ColumnReadings
 
 
 def read_only(array: Array) -> Array:
@@ -72,6 +73,15 @@ class FittedAttributes:
     def classes_(self) -> Array:
         """The classes, in the order of the columns of `scores_`."""
         return read_only(self.fitted_.classes)
+
+    @property
+    def columns_(self) -> ColumnReadings:
+        """How each column of a table was read: name, kind, how, share of missing values; it prints as a table."""
+        reader = self.fitted_.reader
+        if reader is not None:
+            return reader.readings
+        names = range(self.fitted_.n_features)
+        return ColumnReadings(ColumnReading(str(j), "number", "as it is", 0.0, 1) for j in names)
 
     @property
     def Y_(self) -> Array:

@@ -5,20 +5,18 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from altopt.arrays import Array, working_dtype
 from altopt.errors import InputError
 from altopt.fitted.model import FittedModel, PlainReadout, ReadoutRule, node_kinds, reached_nodes
-from altopt.graph import Graph
+from altopt.fitted.source import Source
 from altopt.graph.settings import seed_of
 from altopt.graph.validation import UNKNOWN
 from altopt.io.checkpoint import Checkpoint, begin
 from altopt.operator import NormalizedAdjacency
 from altopt.operator.feature_matrix import empty_rows
-from altopt.operator.knn import Neighbours
 from altopt.selection.calibration import TemperedShares, column_factors
 from altopt.selection.candidates import Candidate, alternatives
 from altopt.selection.compare import Choice
@@ -38,20 +36,6 @@ WIDTH_OF_INPUTS = 256  # columns of the encoder's inputs that decide how many th
 
 
 @dataclass(frozen=True)
-class Source:
-    """What a fit starts from, read and checked."""
-
-    X: Any  # scaled by the exponents
-    feature_exponents: Array | None  # of the power of two that each column was divided by
-    graph: Graph
-    neighbours: Neighbours | None  # where the graph was built from X
-    classes: Array
-    codes: Array  # the class of each node, -1 where unknown
-    validation: tuple[Array, Array] | None  # positions and classes
-    sample_weight: Array | None = None  # of each node
-
-
-@dataclass(frozen=True)
 class Progress:
     """Who hears of each round, and where finished steps are stored."""
 
@@ -65,7 +49,9 @@ class Progress:
             return None
         settings = vars(parameters) | {"random_state": None}
         seed = None if parameters.random_state is None else seed_of(parameters.random_state)
-        data = vars(source) | {"graph": None, "neighbours": None}  # their ids play no part in any step
+        data = vars(source) | dict.fromkeys(
+            ("graph", "neighbours", "reader", "notes", "digest")
+        )  # they play no part in any step
         edges = source.graph.adjacency, source.graph.directed_adjacency
         return begin(self.folder, seed, settings, (data, edges), self.resume)
 
@@ -101,7 +87,7 @@ def fit_by_steps(
         eager=eager_limit(n, len(classes), parameters.cross_fit, parameters.numbers),
         defaults=parameters.numbers,
     )
-    featureless = np.flatnonzero(empty_rows(X))
+    featureless = np.flatnonzero(empty_rows(X) if source.featureless is None else source.featureless)
     reached = np.ones(n, dtype=bool)
     if len(featureless):
         reached = reached_nodes(n, featureless, graph.components, codes)
@@ -142,6 +128,9 @@ def fit_by_steps(
         seed=data.seed,
         n_features=n_features,
         feature_exponents=source.feature_exponents,
+        has_features=source.has_features,
+        digest=source.digest,
+        reader=source.reader,
         last_graph=graph,
         neighbours=source.neighbours,
         inputs=inputs,
@@ -160,7 +149,7 @@ def fit_by_steps(
         graph_help=graph_help,
         leave_one_out=leave_one_out,
         trace=as_dicts(outcome.trace),
-        outcome=" ".join([outcome.reason, *told(verdict, n_labels)]),
+        outcome=" ".join([outcome.reason, *source.notes, *told(verdict, n_labels)]),
     )
 
 

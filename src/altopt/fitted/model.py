@@ -23,6 +23,7 @@ from altopt.selection.candidates import Candidate
 from altopt.selection.graph_help import GraphHelp
 from altopt.selection.leave_one_out import LeaveOneOut
 from altopt.solvers import Solver, Steps
+from altopt.table.reader import TableReader
 from altopt.training.pseudo_labels import PseudoLabels, Readout
 from altopt.views import Objective
 
@@ -100,6 +101,9 @@ class FittedModel:
     seed: int
     n_features: int
     feature_exponents: Array | None  # of the power of two that each column of X was divided by, where any was
+    has_features: bool  # False: X was None, and every node its own only feature
+    digest: str | None  # of X, where its rows are known as those of the fit by it alone
+    reader: TableReader | None  # where X came as a table: how its columns are read
     last_graph: Graph  # as of the fit or the last re-solve: `graph` has the edges that pushes changed since
     neighbours: Neighbours | None  # where the graph was built from X
     inputs: Prepared

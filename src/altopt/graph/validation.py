@@ -18,7 +18,7 @@ MAX_WEIGHT = 1e30
 
 def read_y(y: Any, n_rows: int, classes: Any = None) -> tuple[Array, Array]:
     """The classes in order, and each node's class number or -1 where its label is unknown."""
-    values = as_column(y)
+    values = without_empty(as_column(y))
     if len(values) != n_rows:
         raise InputError(
             f"y has {len(values):,} entries but X has {n_rows:,} rows. Mark unknown labels with -1, None or NaN."
@@ -51,12 +51,32 @@ def read_y(y: Any, n_rows: int, classes: Any = None) -> tuple[Array, Array]:
                 stacklevel=4,
             )
     if len(declared) < 2 or len(present) < 2:
+        n_minus = sum(value in (UNKNOWN, str(UNKNOWN)) for value in values[~known].tolist())
+        hint = f" -1 was read as unknown ({n_minus:,} entries): call that class 0, say." if n_minus else ""
+        only = f"{present.tolist()[0]!r}"
         raise InputError(
-            f"y must hold at least two classes, but its labelled nodes are all of one class ({present.tolist()[0]!r})."
+            f"y must hold at least two classes, but its labelled nodes are all of one class ({only}).{hint}"
         )
     codes = np.full(n_rows, UNKNOWN, dtype=np.int64)
     codes[known] = np.searchsorted(declared, labels)
     return declared.astype(object) if wants_objects(values, declared) else declared, codes
+
+
+def without_empty(values: Array) -> Array:
+    """The labels with None in place of text that is empty or blank, which is no class; a warning counts them."""
+    if values.dtype.kind not in "OU":
+        return values
+    empty = np.fromiter((isinstance(v, str) and not v.strip() for v in values.tolist()), bool, len(values))
+    if not empty.any():
+        return values
+    warnings.warn(
+        f"{int(empty.sum()):,} entries of y are empty text; they count as unknown. Mark unknown labels with None.",
+        UserWarning,
+        stacklevel=5,
+    )
+    values = values.astype(object)
+    values[empty] = None
+    return values
 
 
 def refuse_half_characters(classes: Array) -> None:

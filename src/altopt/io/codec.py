@@ -7,7 +7,7 @@ from dataclasses import fields, is_dataclass
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 from uuid import UUID
 
 import numpy as np
@@ -58,6 +58,8 @@ def known_parts() -> dict[str, type]:
     from altopt.selection.candidates import Candidate
     from altopt.selection.graph_help import GraphHelp
     from altopt.selection.leave_one_out import LeaveOneOut, Margins
+    from altopt.table import columns as table_columns
+    from altopt.table.reader import TableReader
     from altopt.training.pseudo_labels import (
         ClassBalanced,
         ConfidenceThreshold,
@@ -68,7 +70,8 @@ def known_parts() -> dict[str, type]:
     rooms = (encoders, inputs, solvers, views)
     parts = [getattr(room, name) for room in rooms for name in room.__all__]
     parts += [ClassBalanced, ConfidenceThreshold, NoPseudoLabels, TopPerClass, TemperedShares, PlainReadout]
-    parts += [Candidate, Columns, Defaults, GraphHelp, LeaveOneOut, Margins, Neighbours]
+    parts += [Candidate, Columns, Defaults, GraphHelp, LeaveOneOut, Margins, Neighbours, TableReader]
+    parts += [*get_args(table_columns.Column)]
     return {part.__name__: part for part in parts if isinstance(part, type)}
 
 

@@ -11,6 +11,8 @@ from altopt.fitted.model import FittedModel
 from altopt.graph.validation import UNKNOWN
 from altopt.operator.columns import Columns
 from altopt.operator.knn import Neighbours
+from altopt.table.columns import CYCLES, DATE_FORMATS, DateColumn, TextColumn
+from altopt.table.reader import TableReader
 
 MAX_SEED = 2**64
 MAX_EXPONENT = 1100
@@ -82,6 +84,8 @@ def check_arrays(values: dict[str, Any]) -> None:
     )
     require(scaled, "the exponents of the columns are not whole numbers")
     check_numbers(values)
+    if values["reader"] is not None:
+        check_reader(values["reader"], values["n_features"])
     if values["neighbours"] is not None:
         check_neighbours(values["neighbours"], (n, values["n_features"]))
 
@@ -99,6 +103,32 @@ def check_neighbours(neighbours: Neighbours, shape: tuple[int, int]) -> None:
     if columns is not None:
         kind = Columns.restore(columns.state()).kind  # which checks them
         require(len(kind) == shape[1], "the kinds of the columns are of other columns")
+
+
+def check_reader(reader: TableReader, n_features: int) -> None:
+    """The columns of a table give as many numbers as there are features, and what is kept of each is of its kind."""
+    for column in reader.columns:
+        where = f"the table's column {column.name!r:.60}"
+        require(0 <= column.missing <= 1, f"{where} has a share of missing values of {column.missing!r}")
+        require(np.isfinite(column.typical).all(), f"{where} is filled with what is not finite")
+        for name in ("levels", "rare", "words"):
+            texts = getattr(column, name, None)
+            plain = texts is None or (
+                texts.ndim == 1 and all(isinstance(text, str) for text in texts.tolist())
+            )
+            require(
+                plain and (texts is None or len(set(texts.tolist())) == len(texts)),
+                f"{where} has {name} that are no list of texts",
+            )
+        if isinstance(column, TextColumn):
+            require(
+                floats(column.idf, column.words.shape) and len(column.words),
+                f"{where} has other weights than words",
+            )
+        if isinstance(column, DateColumn):
+            known = column.written in DATE_FORMATS and set(column.cycles) <= set(CYCLES)
+            require(known, f"{where} has dates written as {column.written!r:.60}")
+    require(len(reader.names) == n_features, "the columns of the table are not those of the features")
 
 
 def check_numbers(values: dict[str, Any]) -> None:

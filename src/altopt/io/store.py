@@ -71,7 +71,9 @@ def decoded(head: dict[str, Any], arrays: dict[str, Array], given: Given) -> Sto
     check_fields(FittedModel, values, "model")
     check_arrays(values)
     columns = head["columns"]
-    if not fits(columns, list[str]) or len(columns) not in (0, values["n_features"]):
+    reader = values["reader"]
+    n_columns = values["n_features"] if reader is None else len(reader.columns)
+    if not fits(columns, list[str]) or len(columns) not in (0, n_columns):
         raise InputError("its columns are not the names of its features. Fit and save again.")
     candidate = values["candidate"]
     of_inputs = with_prefix(arrays, "inputs.")
