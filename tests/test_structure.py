@@ -102,7 +102,7 @@ ROOMS = """
     io datasets checks estimator cli
 """
 # what stores models stands after them; checkpoints, folders and arrays on disk are used by earlier rooms
-EARLY = {"altopt.io.array_io", "altopt.io.checkpoint", "altopt.io.files", "altopt.io.folder"}
+EARLY = {f"altopt.io.{name}" for name in ("array_io", "checkpoint", "files", "fingerprint", "folder")}
 
 
 def test_rooms_import_from_those_before_them():

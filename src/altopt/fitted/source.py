@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from altopt.arrays import Array
 from altopt.errors import InputError
 from altopt.fitted.known import digest_of
+from altopt.fitted.model import FittedModel
 from altopt.graph import Graph
 from altopt.graph.features import read_features
 from altopt.graph.ids import as_array, as_ids, comes_from, lookup, unique_ids
@@ -280,7 +281,7 @@ def notes_on(features: Features, codes: Array, graph_given: bool) -> tuple[str, 
     return tuple(notes)
 
 
-def score(codes: Array, X: Any, y: Any, ids: Any, fitted: Any, sample_weight: Any) -> float:
+def score(codes: Array, X: Any, y: Any, ids: Any, fitted: FittedModel, sample_weight: Any) -> float:
     """The accuracy of predicted class numbers of the rows of X, where y has a label."""
     if ids is None and is_frame(X):
         ids = as_frame(X).ids
