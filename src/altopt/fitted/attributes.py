@@ -116,6 +116,11 @@ class FittedAttributes:
         return self.fitted_.graph
 
     @property
+    def edge_weights_(self) -> dict[str, float]:
+        """The weight of each kind of edges; they sum to 1. Empty where the graph has no kinds."""
+        return dict(self.fitted_.last_graph.edge_weights)
+
+    @property
     def neighbours_(self) -> Neighbours | None:
         """The nearest-neighbour index, where the graph was built from X."""
         return self.fitted_.neighbours

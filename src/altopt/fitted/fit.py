@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -21,14 +21,17 @@ from altopt.selection.calibration import TemperedShares, column_factors
 from altopt.selection.candidates import Candidate, alternatives
 from altopt.selection.compare import Choice
 from altopt.selection.draw import attainable, read_class_prior, shares_of_rest
+from altopt.selection.edge_weights import choose_edge_weights, chosen_once
 from altopt.selection.estimate import nothing_learnt, too_wide
 from altopt.selection.evaluation import Evaluator
 from altopt.selection.fit_data import FitData, eager_limit
+from altopt.selection.graph_help import GraphHelp, KindHelp
 from altopt.selection.held_out import Verdict
 from altopt.selection.leave_one_out import NOT_HELD_BACK, LeaveOneOut
 from altopt.selection.parameters import Parameters
 from altopt.threads import threads_for
 from altopt.training.alternate import Outcome, Problem, Round, State, alternate, as_dicts, warm_up
+from altopt.training.journal import Journal
 from altopt.training.pseudo_labels import PseudoLabels
 
 OnRound = Callable[[int, int, Round], None]
@@ -52,8 +55,10 @@ class Progress:
         data = vars(source) | dict.fromkeys(
             ("graph", "neighbours", "reader", "notes", "digest")
         )  # they play no part in any step
-        edges = source.graph.adjacency, source.graph.directed_adjacency
-        return begin(self.folder, seed, settings, (data, edges), self.resume)
+        graph = source.graph
+        edges = {name: (kind.adjacency, kind.directed_adjacency) for name, kind in graph.kinds.items()}
+        whole = graph.adjacency, graph.directed_adjacency
+        return begin(self.folder, seed, settings, (data, whole, edges), self.resume)
 
 
 def fit_model(parameters: Parameters, source: Source, progress: Progress) -> FittedModel:
@@ -87,13 +92,18 @@ def fit_by_steps(
         eager=eager_limit(n, len(classes), parameters.cross_fit, parameters.numbers),
         defaults=parameters.numbers,
     )
+    usual = parameters.default_candidate(n, n_features, n_labels)
+    worth: dict[str, KindHelp] = {}
+    if len(graph.kinds) > 1 and parameters.cross_fit and usual.linear and usual.uses_graph:
+        with threads_for(n * min(n_features, WIDTH_OF_INPUTS), with_torch=False):
+            data, worth = with_edge_weights(parameters, data, usual, checkpoint)
+        graph = data.graph
     featureless = np.flatnonzero(empty_rows(X) if source.featureless is None else source.featureless)
     reached = np.ones(n, dtype=bool)
     if len(featureless):
         reached = reached_nodes(n, featureless, graph.components, codes)
     isolated = np.diff(graph.adjacency.indptr) == 0
     kinds = node_kinds(labelled, isolated, reached)
-    usual = parameters.default_candidate(n, n_features, n_labels)
     solvers, rule = parameters.solvers(), parameters.pseudo_labels()
     with threads_for(n * min(n_features, WIDTH_OF_INPUTS), with_torch=usual.encoder.uses_torch):
         evaluator = None
@@ -114,6 +124,7 @@ def fit_by_steps(
         if evaluator is not None:
             leave_one_out, verdict = evaluator.leave_one_out(choice, outcome.F, kinds, graph.ids, classes)
             graph_help = evaluator.graph_help(choice, verdict, classes)
+            graph_help = with_kinds(graph_help, worth)
     readout = unjudged_readout(data, rule, outcome.F) if verdict is None else verdict.readout
     reading = readout.read(outcome.F, kinds)
     return FittedModel(
@@ -151,6 +162,33 @@ def fit_by_steps(
         trace=as_dicts(outcome.trace),
         outcome=" ".join([outcome.reason, *source.notes, *told(verdict, n_labels)]),
     )
+
+
+def with_edge_weights(
+    parameters: Parameters, data: FitData, usual: Candidate, checkpoint: Checkpoint | None
+) -> tuple[FitData, dict[str, KindHelp]]:
+    """The data with the weights of the kinds of edges that held-out labels choose, and what each kind is worth."""
+    journal = checkpoint or Journal()
+    schedule = parameters.schedule(usual, data.seed)
+    evaluator = Evaluator(data, parameters.solvers(), parameters.pseudo_labels(), schedule)
+    if not evaluator.n_folds:
+        return data, {}
+    chosen = chosen_once(
+        journal,
+        list(data.graph.kinds),
+        lambda: choose_edge_weights(data, evaluator.chooser, evaluator.n_folds, usual),
+    )
+    graph = data.graph.with_edge_weights(chosen.weights)
+    A_tilde = NormalizedAdjacency(graph.adjacency, data.A_tilde.self_loops)
+    return replace(data, graph=graph, A_tilde=A_tilde, _made={}, _parts={}), chosen.help
+
+
+def with_kinds(graph_help: GraphHelp | None, worth: dict[str, KindHelp]) -> GraphHelp | None:
+    """What the graph is worth, each kind of edges included; from the kinds alone where plans were not compared."""
+    if graph_help is None and worth:
+        any_kind = next(iter(worth.values()))
+        graph_help = GraphHelp(any_kind.all_kinds, any_kind.features_alone, {})
+    return None if graph_help is None else replace(graph_help, per_kind=worth)
 
 
 def unjudged_readout(data: FitData, rule: PseudoLabels, F: Array) -> ReadoutRule:

@@ -13,8 +13,9 @@ from scipy.sparse.csgraph import connected_components
 from altopt.arrays import Array, row_sums
 from altopt.errors import InputError
 from altopt.graph import tables
+from altopt.graph.edge_kinds import Kinds, checked_weights, of_kinds, read_kinds
 from altopt.graph.ids import as_ids, describe_missing, find_position, lookup, unique_ids, unknown_node
-from altopt.graph.matrices import compact_csr, edge_matrix, permuted, symmetrised, without_loops
+from altopt.graph.matrices import compact_csr, edge_matrix, is_weighted, permuted, symmetrised, without_loops
 from altopt.graph.placement import (
     checked_node_count,
     could_be_positions,
@@ -36,7 +37,7 @@ class Graph:
         A scipy sparse matrix, a (2, E) or (E, 2) array or tensor, a list of pairs, a networkx graph, a
         torch_geometric Data, a pandas, polars or pyarrow table with columns source, target and optionally weight, a
         path to one (.parquet, .csv; .npz for a matrix), or a Graph. Matrices, arrays and pairs of integers hold
-        positions, all others ids.
+        positions, all others ids. A dict {kind: graph} holds several kinds of edges over the same nodes, united by id.
     directed : bool, default False
         Keep the direction of the edges in `directed_adjacency`, beside the undirected graph.
     n_nodes : int, optional
@@ -59,6 +60,11 @@ class Graph:
         The node ids in row order.
     positional : bool
         Whether nodes are known by position, so that `ids` is 0 .. n_nodes - 1.
+    kinds : dict of str to Graph
+        The kinds of edges, each a Graph over all nodes; empty where the graph has no kinds.
+    edge_weights : dict of str to float
+        The weight of each kind: its share of all edge weight in `adjacency`, which is their weighted sum. Equal shares,
+        until `fit` chooses others or `with_edge_weights` sets them. Edges of a kind of weight 0 are in `kinds` alone.
     n_self_loops, n_duplicates : int
         Self-loops, and repetitions of an edge in the same direction, that were dropped.
     n_one_way : int
@@ -77,6 +83,9 @@ class Graph:
     (['ann', 'bob', 'cem'], [1.0, 2.0, 1.0])
     >>> graph.position("cem")
     2
+    >>> two = Graph({"knows": [("ann", "bob")], "works with": [("bob", "cem"), ("cem", "dan")]})
+    >>> two, two.edge_weights
+    (Graph(4 nodes, 3 edges, weighted; knows 1, works with 2), {'knows': 0.5, 'works with': 0.5})
     """
 
     n_nodes: int
@@ -90,6 +99,11 @@ class Graph:
     n_self_loops: int
     n_duplicates: int
     n_one_way: int
+    kinds: Kinds
+    edge_weights: dict[str, float]
+    edge_factors: dict[
+        str, float
+    ]  # of each kind's edges in `adjacency`; stay as they are when edges come and go
 
     def __init__(
         self, g: Any, *, directed: bool = False, n_nodes: int | None = None, nodes: Any = None
@@ -105,6 +119,13 @@ class Graph:
         if isinstance(g, Graph):
             self._set(_from_graph(g, directed, n_nodes, names))
             return
+        if isinstance(g, dict):
+            known: dict[str, Any] = {"directed": directed, "n_nodes": n_nodes, "nodes": names}
+            self._set(
+                read_kinds(g, lambda one: Graph(one, **known), n_nodes is not None or names is not None)
+            )
+            return
+        self.kinds, self.edge_weights, self.edge_factors = {}, {}, {}
         raw = _read(g)
         placed = place(raw, n_nodes, names)
         self.n_nodes = n = placed.n_nodes
@@ -131,10 +152,13 @@ class Graph:
         self.directed_adjacency = compact_csr(A) if directed else None
         if directed and raw.matrix is not None and np.may_share_memory(A.data, raw.matrix.data):
             self.directed_adjacency = self.directed_adjacency.copy()  # the caller may write to the matrix
-        self.weighted = _weighted(self.adjacency, self.directed_adjacency)
+        self.weighted = is_weighted(self.adjacency, self.directed_adjacency)
+
+    def changed(self, **changes: Any) -> "Graph":
+        """This graph with some attributes changed; what is derived from them is computed again."""
+        return Graph.__new__(Graph)._set(self, **changes)
 
     def _set(self, other: "Graph", **changes: Any) -> "Graph":
-        """Take another graph's attributes, some of them changed; what is derived from them is computed again."""
         for name in Graph.__annotations__:
             setattr(self, name, changes[name] if name in changes else getattr(other, name))
         return self
@@ -238,15 +262,36 @@ class Graph:
     def _permuted(self, to: Array, n: int, ids: Array | None) -> "Graph":
         """Node i becomes row to[i] of n, named by `ids`."""
         directed = self.directed_adjacency
-        return Graph.__new__(Graph)._set(
-            self,
+        return self.changed(
             n_nodes=n,
             positional=ids is None,
             has_order=True,
             ids=np.arange(n) if ids is None else ids,
             adjacency=compact_csr(permuted(self.adjacency, to, n)),
             directed_adjacency=None if directed is None else compact_csr(permuted(directed, to, n)),
+            kinds={name: kind._permuted(to, n, ids) for name, kind in self.kinds.items()},
         )
+
+    def placed(self, to: Array, ids: Array, has_order: bool) -> "Graph":
+        """Node i becomes the row to[i] of the nodes named by `ids`, which may or may not have an order."""
+        graph = self._permuted(to, len(ids), ids)
+        graph.has_order = has_order
+        return graph
+
+    def with_edge_weights(self, weights: dict[str, float]) -> "Graph":
+        """This graph of several kinds with `adjacency` summed anew: each kind with its share of all edge weight.
+
+        >>> graph = Graph({"knows": [(0, 1)], "works with": [(1, 2), (2, 0)]})
+        >>> graph.with_edge_weights({"knows": 1, "works with": 2}).adjacency.toarray()
+        array([[0., 1., 1.],
+               [1., 0., 1.],
+               [1., 1., 0.]], dtype=float32)
+        """
+        return of_kinds(self.kinds, checked_weights(self.kinds, weights))
+
+    def with_kinds(self, kinds: Kinds) -> "Graph":
+        """This graph with other edges of its kinds, each counting as it did."""
+        return of_kinds(kinds, self.edge_weights, self.edge_factors)
 
     def with_edges(self, adjacency: Any, directed: Any, ids: Array | None) -> "Graph":
         """This graph with other edges and maybe more nodes; the counts of what was dropped stay.
@@ -261,15 +306,14 @@ class Graph:
             The id of every node; None where nodes are positions.
         """
         adjacency, directed = compact_csr(adjacency), None if directed is None else compact_csr(directed)
-        return Graph.__new__(Graph)._set(
-            self,
+        return self.changed(
             n_nodes=adjacency.shape[0],
             n_edges=adjacency.nnz // 2,
             positional=ids is None,
             ids=np.arange(adjacency.shape[0]) if ids is None else ids,
             adjacency=adjacency,
             directed_adjacency=directed,
-            weighted=_weighted(adjacency, directed),
+            weighted=is_weighted(adjacency, directed),
         )
 
     def grown(self, n_new: int, source: Array, target: Array, weight: Array) -> "Graph":
@@ -303,11 +347,11 @@ class Graph:
         parts += [] if self.directed_adjacency is None else ["directed"]
         dropped = [_counted(self.n_self_loops, "self-loop")] if self.n_self_loops else []
         dropped += [_counted(self.n_duplicates, "duplicate")] if self.n_duplicates else []
-        return f"Graph({', '.join(parts)}{'; dropped ' if dropped else ''}{' and '.join(dropped)})"
-
-
-def _weighted(adjacency: Any, directed: Any) -> bool:
-    return bool(np.any((adjacency if directed is None else directed).data != 1))
+        notes = (
+            [", ".join(f"{name} {kind.n_edges:,}" for name, kind in self.kinds.items())] if self.kinds else []
+        )
+        notes += [f"dropped {' and '.join(dropped)}"] if dropped else []
+        return f"Graph({'; '.join([', '.join(parts), *notes])})"
 
 
 def _resized(A: Any, n: int) -> Any:

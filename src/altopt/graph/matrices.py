@@ -169,3 +169,8 @@ def compact_csr(A: Any) -> Any:
     data = np.broadcast_to(np.float32(1), A.nnz) if ones else A.data.astype(np.float64, copy=False)
     indices, indptr = (part.astype(index, copy=False) for part in (A.indices, A.indptr))
     return sparse.csr_array((data, indices, indptr), shape=A.shape)
+
+
+def is_weighted(adjacency: Any, directed: Any) -> bool:
+    """Whether the weight of an edge differs from 1; `directed` may be None."""
+    return bool(np.any((adjacency if directed is None else directed).data != 1))

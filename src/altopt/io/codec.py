@@ -19,6 +19,7 @@ from altopt.encoders.scikit.decode import from_state
 from altopt.encoders.scikit.encode import to_state
 from altopt.errors import InputError
 from altopt.graph import Graph
+from altopt.graph.edge_kinds import of_kinds
 from altopt.io.array_io import from_arrays, required, to_arrays, with_prefix
 from altopt.io.types import check_fields
 
@@ -56,7 +57,7 @@ def known_parts() -> dict[str, type]:
     from altopt.operator.knn import Neighbours
     from altopt.selection.calibration import TemperedShares
     from altopt.selection.candidates import Candidate
-    from altopt.selection.graph_help import GraphHelp
+    from altopt.selection.graph_help import GraphHelp, KindHelp
     from altopt.selection.leave_one_out import LeaveOneOut, Margins
     from altopt.table import columns as table_columns
     from altopt.table.reader import TableReader
@@ -70,7 +71,7 @@ def known_parts() -> dict[str, type]:
     rooms = (encoders, inputs, solvers, views)
     parts = [getattr(room, name) for room in rooms for name in room.__all__]
     parts += [ClassBalanced, ConfidenceThreshold, NoPseudoLabels, TopPerClass, TemperedShares, PlainReadout]
-    parts += [Candidate, Columns, Defaults, GraphHelp, LeaveOneOut, Margins, Neighbours, TableReader]
+    parts += [Candidate, Columns, Defaults, GraphHelp, KindHelp, LeaveOneOut, Margins, Neighbours, TableReader]
     parts += [*get_args(table_columns.Column)]
     return {part.__name__: part for part in parts if isinstance(part, type)}
 
@@ -247,16 +248,50 @@ def decode_text(data: Array, ends: Array, value: dict[str, Any]) -> Array:
 
 
 def encode_graph(graph: Graph, arrays: dict[str, Array], name: str) -> dict[str, Any]:
-    directed = graph.directed_adjacency is not None
-    arrays |= to_arrays(graph.directed_adjacency if directed else graph.adjacency, name)
-    head: dict[str, Any] = {count: getattr(graph, count) for count in GRAPH_COUNTS} | {"directed": directed}
+    """The edges of the graph; of one with kinds, those of each kind, and how they are summed."""
+    head: dict[str, Any] = {}
     if not graph.positional:
         head["ids"] = encode_array(graph.ids, arrays, f"{name}.ids")
-    return {"graph": head}
+    if not graph.kinds:
+        return {"graph": head | encode_edges(graph, arrays, name)}
+    kinds = [
+        {"name": kind, "weight": graph.edge_weights[kind], "factor": graph.edge_factors[kind]}
+        | encode_edges(graph.kinds[kind], arrays, f"{name}.{k}")
+        for k, kind in enumerate(graph.kinds)
+    ]
+    return {"graph": head | {"kinds": kinds}}
+
+
+def encode_edges(graph: Graph, arrays: dict[str, Array], name: str) -> dict[str, Any]:
+    directed = graph.directed_adjacency is not None
+    arrays |= to_arrays(graph.directed_adjacency if directed else graph.adjacency, name)
+    return {count: getattr(graph, count) for count in GRAPH_COUNTS} | {"directed": directed}
 
 
 def decode_graph(head: dict[str, Any], arrays: dict[str, Array], name: str) -> Graph:
     ids = decode_array(head["ids"], arrays) if "ids" in head else None
+    if "kinds" not in head:
+        return decode_edges(head, arrays, name, ids)
+    kinds, weights, factors = {}, {}, {}
+    for k, part in enumerate(head["kinds"]):
+        kind = part["name"]
+        weights[kind], factors[kind] = part["weight"], part["factor"]
+        kinds[kind] = decode_edges(part, arrays, f"{name}.{k}", ids)
+    numbers = [*weights.values(), *factors.values()]
+    if not kinds or len(kinds) < len(head["kinds"]) or not all(isinstance(kind, str) for kind in kinds):
+        raise InputError(f"The stored kinds of edges of the graph {name} have no names of their own.")
+    if not all(type(value) is float and 0 <= value < np.inf for value in numbers) or not any(
+        factors.values()
+    ):
+        raise InputError(
+            f"The stored weights of the kinds of edges of the graph {name} are {numbers!r:.200}."
+        )
+    if len({kind.n_nodes for kind in kinds.values()}) > 1:
+        raise InputError(f"The stored kinds of edges of the graph {name} are not of the same nodes.")
+    return of_kinds(kinds, weights, factors)
+
+
+def decode_edges(head: dict[str, Any], arrays: dict[str, Array], name: str, ids: Array | None) -> Graph:
     directed = head["directed"]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about edges without their reverse, which are refused here

@@ -171,10 +171,8 @@ def alternatives(
     alone.
     """
     graph = source.graph
-    ties, features = AdjacencyInputs(natural_direction(graph)), FeatureInputs()
-    measured = np.mean(source.columns.kind == MEASUREMENT) > 0.5
-    scaling: Literal["unit", "size"] = "size" if measured else "unit"  # the length of a text says nothing
-    alone = linear_on_features(default, BlockInputs((features,), scaling))
+    ties, features, scaling = AdjacencyInputs(natural_direction(graph)), FeatureInputs(), row_scaling(source)
+    alone = features_alone(default, source)
     candidates = [
         without_graph(default, defaults),
         alone,
@@ -216,6 +214,16 @@ def without_graph(default: Candidate, defaults: Defaults = DEFAULTS) -> Candidat
     """The features alone: nothing is diffused or smoothed, but pseudo labels teach the encoder."""
     inputs = HopInputs(hops=(0,), n_components=defaults.diffused_components)
     return replace(default, name=ALONE, inputs=inputs, graph_view=NoGraphView)
+
+
+def features_alone(default: Candidate, source: InputSource) -> Candidate:
+    """A linear model of the features: no edges, no rounds."""
+    return linear_on_features(default, BlockInputs((FeatureInputs(),), row_scaling(source)))
+
+
+def row_scaling(source: InputSource) -> Literal["unit", "size"]:
+    """How blocks of features are scaled: the length of a text says nothing, that of measurements does."""
+    return "size" if np.mean(source.columns.kind == MEASUREMENT) > 0.5 else "unit"
 
 
 def linear_on_features(default: Candidate, inputs: Inputs) -> Candidate:

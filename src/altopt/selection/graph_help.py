@@ -1,11 +1,47 @@
 """What the graph is worth beside the features alone."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from altopt.arrays import Array
+
+
+@dataclass(frozen=True)
+class KindHelp:
+    """What one kind of edges is worth: accuracy on held-out labels, by a linear model smoothed along edges.
+
+    Parameters
+    ----------
+    alone : float
+        Along this kind alone.
+    without : float
+        Along the other kinds at their weights.
+    all_kinds : float
+        Along all kinds at their weights.
+    features_alone : float
+        Without any edges.
+
+    Attributes
+    ----------
+    gain : float
+        all_kinds - without: what this kind adds to the others. Not above 0 for a kind of weight 0.
+
+    Examples
+    --------
+    >>> KindHelp(alone=0.75, without=0.625, all_kinds=0.875, features_alone=0.5).gain
+    0.25
+    """
+
+    alone: float
+    without: float
+    all_kinds: float
+    features_alone: float
+
+    @property
+    def gain(self) -> float:
+        return self.all_kinds - self.without
 
 
 @dataclass(frozen=True)
@@ -18,6 +54,8 @@ class GraphHelp:
         The two accuracies.
     per_class : dict
         For each class the share of its held-out labels predicted correctly, (with the graph, features alone).
+    per_kind : dict of str to KindHelp
+        What each kind of edges is worth, where several were given.
 
     Attributes
     ----------
@@ -33,6 +71,7 @@ class GraphHelp:
     with_graph: float
     features_alone: float
     per_class: dict[Any, Any]
+    per_kind: dict[str, KindHelp] = field(default_factory=dict)
 
     @property
     def gain(self) -> float:

@@ -1,0 +1,177 @@
+"""The weights of several kinds of edges, chosen by held-out labels: a search on the simplex, useless kinds dropped.
+
+F is smoothed along A = sum_k w_k A_k, each kind scaled to the same total edge weight, and normalised as ever. What is
+smoothed is P of a linear model of the features, which knows no graph and is fitted once a fold: each w costs one solve.
+"""
+
+from collections.abc import Callable
+from dataclasses import astuple, dataclass, replace
+
+import numpy as np
+
+from altopt.arrays import Array
+from altopt.operator import NormalizedAdjacency
+from altopt.selection.candidates import Candidate, features_alone
+from altopt.selection.compare import Probabilities, at_best_temperature
+from altopt.selection.cross_fit import CrossFitter, Fold
+from altopt.selection.fit_data import FitData
+from altopt.selection.graph_help import KindHelp
+from altopt.training.journal import Arrays, Journal
+
+FIRST_STEP, LAST_STEP = 0.5, 0.12  # of the way to or from a kind; each step is half of the one before
+DROPPED_BELOW = 0.02  # a share so small moves no label
+
+
+@dataclass(frozen=True)
+class EdgeWeights:
+    """The weights chosen for the kinds of edges, and what held-out labels say of each kind.
+
+    Parameters
+    ----------
+    weights : dict of str to float
+        They sum to 1.
+    help : dict of str to KindHelp
+        What each kind is worth.
+    """
+
+    weights: dict[str, float]
+    help: dict[str, KindHelp]
+
+
+@dataclass
+class Search:
+    """Held-out labels judge weights; each is judged once.
+
+    Parameters
+    ----------
+    data : FitData
+        With a graph of several kinds.
+    fitter : CrossFitter
+        Its folds hold the labels that judge.
+    folds : list of Fold
+        Fits of the features alone.
+    smooth : Candidate
+        How F is smoothed.
+    """
+
+    data: FitData
+    fitter: CrossFitter
+    folds: list[Fold]
+    smooth: Candidate
+
+    def __post_init__(self) -> None:
+        self.codes = np.concatenate([self.fitter.data.codes[self.nodes_of(fold)] for fold in self.folds])
+        self._judged: dict[tuple[float, ...], Probabilities] = {}
+
+    def nodes_of(self, fold: Fold) -> Array:
+        return np.asarray(self.fitter.nodes[fold.held_out])
+
+    def judged(self, w: Array) -> Probabilities:
+        """The held-out labels' probabilities under these weights."""
+        key = tuple(np.round(w, 6).tolist())
+        if key not in self._judged:
+            fitter = replace(self.fitter, data=with_weights(self.data, w))
+            F = np.concatenate([fitter.scores_with_weights(self.smooth, fold) for fold in self.folds])
+            self._judged[key] = at_best_temperature(F, self.codes)
+        return self._judged[key]
+
+    def loss(self, w: Array) -> float:
+        return float(self.judged(w).losses.sum())
+
+    def accuracy(self, w: Array) -> float:
+        return self.hits(self.judged(w).P)
+
+    def hits(self, P: Array) -> float:
+        return float(np.mean(P.argmax(axis=1) == self.codes))
+
+    def adds_nothing(self, w: Array, k: int) -> bool:
+        """Whether the labels are as likely without kind k, to within a standard error."""
+        gain = self.judged(without(w, k)).losses - self.judged(w).losses
+        return float(gain.sum()) <= float(np.std(gain) * np.sqrt(len(gain)))
+
+
+def choose_edge_weights(data: FitData, chooser: CrossFitter, n_folds: int, usual: Candidate) -> EdgeWeights:
+    """The weights under which held-out labels are likeliest, without kinds that add nothing.
+
+    F is smoothed as the usual candidate does, or as far as features are diffused: whichever the labels prefer.
+    """
+    kinds = list(data.graph.kinds)
+    alone = features_alone(usual, data.source)
+    fitter = replace(chooser, keeps_P=True, journal=Journal())
+    folds = [fitter.of_fold(alone, k) for k in fitter.numbers[: 1 if data.large else n_folds]]
+    mild = replace(usual, inputs=alone.inputs, encoder=alone.encoder)
+    far = replace(mild, feature_weight=data.restart / max(1.0 - data.restart, data.restart))
+    searches = [Search(data, fitter, folds, smooth) for smooth in (mild, far)]
+    totals = np.array([kind.adjacency.data.sum(dtype=np.float64) for kind in data.graph.kinds.values()])
+    begin = starts(totals)
+    search = min(searches, key=lambda one: min(map(one.loss, begin)))
+    w = pruned(search, descend(search.loss, min(begin, key=search.loss)))
+    P = np.concatenate([fold.F for fold in folds])
+    features, single = search.hits(P), np.eye(len(kinds))
+    worth = {
+        kind: KindHelp(
+            alone=search.accuracy(single[k]),
+            without=features if w[k] == 1 else search.accuracy(without(w, k)),
+            all_kinds=search.accuracy(w),
+            features_alone=features,
+        )
+        for k, kind in enumerate(kinds)
+    }
+    return EdgeWeights(dict(zip(kinds, w.tolist())), worth)
+
+
+def chosen_once(journal: Journal, kinds: list[str], choose: Callable[[], EdgeWeights]) -> EdgeWeights:
+    """The choice as the journal keeps it, or made now."""
+
+    def compute() -> Arrays:
+        chosen = choose()
+        rows = [[chosen.weights[kind], *astuple(chosen.help[kind])] for kind in kinds]
+        return {"array": np.array(rows)}
+
+    rows = journal.once("edge weights", compute)["array"].tolist()
+    return EdgeWeights(
+        {kind: row[0] for kind, row in zip(kinds, rows)},
+        {kind: KindHelp(*row[1:]) for kind, row in zip(kinds, rows)},
+    )
+
+
+def with_weights(data: FitData, w: Array) -> FitData:
+    """The data with other weights of the kinds."""
+    graph = data.graph.with_edge_weights(dict(zip(data.graph.kinds, w.tolist())))
+    return replace(data, graph=graph, A_tilde=NormalizedAdjacency(graph.adjacency, data.A_tilde.self_loops))
+
+
+def starts(graph_totals: Array) -> list[Array]:
+    """Equal weights, all edges alike, and each kind alone."""
+    n = len(graph_totals)
+    return [np.full(n, 1.0 / n), graph_totals / graph_totals.sum(), *np.eye(n)]
+
+
+def descend(loss: Callable[[Array], float], w: Array) -> Array:
+    """Steps towards a kind and away from it, half as long when none helps."""
+    best, step = loss(w), FIRST_STEP
+    while step > LAST_STEP:
+        moves = [(1 - step) * w + step * e for e in np.eye(len(w))]
+        moves += [without(w, k, step) for k in range(len(w)) if w[k] > 0 and w[k] < 1]
+        losses = [loss(move) for move in moves]
+        k = int(np.argmin(losses))
+        if losses[k] < best:
+            best, w = losses[k], moves[k]
+        else:
+            step /= 2
+    return w
+
+
+def without(w: Array, k: int, share: float = 1.0) -> Array:
+    """The weights with a share of that of kind k taken away, the others in their ratios."""
+    w = w.copy()
+    w[k] *= 1 - share
+    return np.asarray(w / w.sum())
+
+
+def pruned(search: Search, w: Array) -> Array:
+    """The weights without kinds that add nothing, the lightest first."""
+    for k in np.argsort(w, kind="stable").tolist():
+        if 0 < w[k] < 1 and (w[k] < DROPPED_BELOW or search.adds_nothing(w, k)):
+            w = without(w, k)
+    return w

@@ -1,0 +1,77 @@
+"""The weights of kinds of edges: chosen by held-out labels, useless kinds dropped."""
+
+import numpy as np
+import pytest
+from tests.two_kinds import hidden, two_good_kinds, with_random_kind
+
+from altopt import AltOpt
+from altopt.selection.edge_weights import descend, without
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+
+
+@pytest.fixture(scope="module")
+def good():
+    return two_good_kinds(seed=901)
+
+
+def fit(data, graph, **settings):
+    return AltOpt(random_state=0, **settings).fit(data.X, hidden(data), graph=graph)
+
+
+def test_a_random_kind_gets_no_weight_and_changes_no_answer(good):
+    kinds = with_random_kind(good)
+    model, plain = fit(good, kinds), fit(good, kinds["cites"])
+    assert model.edge_weights_["random"] < 0.1
+    assert sum(model.edge_weights_.values()) == pytest.approx(1)
+    rest = hidden(good) < 0
+    right = [np.mean(one.transduction_[rest] == good.y[rest]) for one in (model, plain)]
+    assert abs(right[0] - right[1]) <= 0.005
+    worth = model.graph_help_.per_kind
+    assert worth["cites"].gain > 0 >= worth["random"].gain
+
+
+def test_two_good_kinds_are_above_either_alone(good):
+    rest = hidden(good) < 0
+    both, *each = (
+        np.mean(fit(good, graph).transduction_[rest] == good.y[rest])
+        for graph in (good.kinds, *good.kinds.values())
+    )
+    assert both > max(each)
+
+
+def test_one_kind_is_the_plain_fit_bit_for_bit(good):
+    A = good.kinds["cites"]
+    plain, named = fit(good, A), fit(good, {"cites": A})
+    assert named.edge_weights_ == {"cites": 1.0}
+    np.testing.assert_array_equal(plain.scores_, named.scores_)
+    np.testing.assert_array_equal(plain.label_distributions_, named.label_distributions_)
+    assert plain.choice_["plan"] == named.choice_["plan"]
+
+
+def test_weights_are_equal_where_nothing_is_held_back(good):
+    model = fit(good, good.kinds, cross_fit=False)
+    assert model.edge_weights_ == {"cites": 0.5, "same author": 0.5}
+    assert model.graph_help_ is None
+
+
+def test_a_model_with_kinds_is_stored_whole(good, tmp_path):
+    model = fit(good, good.kinds)
+    model.save(tmp_path / "model")
+    again = AltOpt.load(tmp_path / "model")
+    assert again.edge_weights_ == model.edge_weights_
+    assert again.graph_help_ == model.graph_help_
+    assert list(again.graph_.kinds) == list(model.graph_.kinds)
+    for one, other in zip(again.graph_.kinds.values(), model.graph_.kinds.values()):
+        np.testing.assert_array_equal(one.adjacency.toarray(), other.adjacency.toarray())
+    np.testing.assert_array_equal(again.graph_.adjacency.toarray(), model.graph_.adjacency.toarray())
+
+
+def test_descent_finds_the_minimum_of_a_convex_loss():
+    goal = np.array([0.7, 0.3, 0.0])
+    found = descend(lambda w: float(np.sum((w - goal) ** 2)), np.full(3, 1 / 3))
+    assert np.abs(found - goal).max() < 0.08
+
+
+def test_without_keeps_the_ratios_of_the_others():
+    np.testing.assert_allclose(without(np.array([0.5, 0.3, 0.2]), 0), [0, 0.6, 0.4])
