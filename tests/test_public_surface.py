@@ -59,8 +59,8 @@ ATTRIBUTES = """
 
 # in that of FittedAttributes, or scikit-learn's
 MORE_ATTRIBUTES = """
-    Y_ classes_ embedding_ encoder_ encoder_output_ graph_ inputs_ n_features_in_ n_iter_ neighbours_ plan_ restart_
-    seed_ start_
+    Y_ classes_ edge_weights_ embedding_ encoder_ encoder_output_ graph_ inputs_ n_features_in_ n_iter_ neighbours_
+    plan_ restart_ seed_ start_
 """
 
 

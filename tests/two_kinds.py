@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-N_LABELS = 40
+N_LABELS = 60
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ def edges_between(rng, y, n_edges, share_within):
     return A
 
 
-def two_good_kinds(seed=0, n=400, n_classes=3, share_within=0.75):
+def two_good_kinds(seed=0, n=400, n_classes=3, share_within=0.65):
     rng = np.random.default_rng(seed)
     y = rng.integers(0, n_classes, n)
     X = np.eye(n_classes)[y] @ rng.normal(size=(n_classes, 8)) * 0.5 + rng.normal(size=(n, 8))

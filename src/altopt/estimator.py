@@ -205,7 +205,7 @@ class AltOpt(FittedQuestions, ClassifierMixin, BaseEstimator):  # type: ignore[m
         y : array-like (n_nodes,), dict {node: label}, or Series or table by node id
             Labels; -1, None or NaN where unknown.
         graph : anything that Graph takes, optional
-            None builds a symmetric k-nearest-neighbour graph of X.
+            A dict {kind: graph} for several kinds of edges. None builds a symmetric k-nearest-neighbour graph of X.
         sample_weight : array-like (n_nodes,), optional
             Of labels in the encoder's training and the accuracy; F keeps to each alike, but ignores those of weight 0.
         validation : (nodes, labels), optional

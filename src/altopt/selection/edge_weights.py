@@ -19,7 +19,7 @@ from altopt.selection.graph_help import KindHelp
 from altopt.training.journal import Arrays, Journal
 
 FIRST_STEP, LAST_STEP = 0.5, 0.12  # of the way to or from a kind; each step is half of the one before
-DROPPED_BELOW = 0.02  # a share so small moves no label
+SMALL = 0.1  # a weight below this goes, unless the labels are clearly likelier with it
 
 
 @dataclass(frozen=True)
@@ -78,6 +78,11 @@ class Search:
     def loss(self, w: Array) -> float:
         return float(self.judged(w).losses.sum())
 
+    def cost(self, w: Array) -> float:
+        """The loss, and a weak prior that holds the weights together: a few labels cannot tell."""
+        used = w[w > 0]
+        return self.loss(w) + float(np.sum(used * np.log(len(w) * used)))
+
     def accuracy(self, w: Array) -> float:
         return self.hits(self.judged(w).P)
 
@@ -104,8 +109,8 @@ def choose_edge_weights(data: FitData, chooser: CrossFitter, n_folds: int, usual
     searches = [Search(data, fitter, folds, smooth) for smooth in (mild, far)]
     totals = np.array([kind.adjacency.data.sum(dtype=np.float64) for kind in data.graph.kinds.values()])
     begin = starts(totals)
-    search = min(searches, key=lambda one: min(map(one.loss, begin)))
-    w = pruned(search, descend(search.loss, min(begin, key=search.loss)))
+    search = min(searches, key=lambda one: min(map(one.cost, begin)))
+    w = pruned(search, descend(search.cost, min(begin, key=search.cost)))
     P = np.concatenate([fold.F for fold in folds])
     features, single = search.hits(P), np.eye(len(kinds))
     worth = {
@@ -147,16 +152,16 @@ def starts(graph_totals: Array) -> list[Array]:
     return [np.full(n, 1.0 / n), graph_totals / graph_totals.sum(), *np.eye(n)]
 
 
-def descend(loss: Callable[[Array], float], w: Array) -> Array:
+def descend(cost: Callable[[Array], float], w: Array) -> Array:
     """Steps towards a kind and away from it, half as long when none helps."""
-    best, step = loss(w), FIRST_STEP
+    best, step = cost(w), FIRST_STEP
     while step > LAST_STEP:
         moves = [(1 - step) * w + step * e for e in np.eye(len(w))]
         moves += [without(w, k, step) for k in range(len(w)) if w[k] > 0 and w[k] < 1]
-        losses = [loss(move) for move in moves]
-        k = int(np.argmin(losses))
-        if losses[k] < best:
-            best, w = losses[k], moves[k]
+        costs = [cost(move) for move in moves]
+        k = int(np.argmin(costs))
+        if costs[k] < best:
+            best, w = costs[k], moves[k]
         else:
             step /= 2
     return w
@@ -170,8 +175,8 @@ def without(w: Array, k: int, share: float = 1.0) -> Array:
 
 
 def pruned(search: Search, w: Array) -> Array:
-    """The weights without kinds that add nothing, the lightest first."""
+    """The weights without the small ones that add nothing, the smallest first."""
     for k in np.argsort(w, kind="stable").tolist():
-        if 0 < w[k] < 1 and (w[k] < DROPPED_BELOW or search.adds_nothing(w, k)):
+        if 0 < w[k] < SMALL and search.adds_nothing(w, k):
             w = without(w, k)
     return w
