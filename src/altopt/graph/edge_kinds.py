@@ -68,7 +68,7 @@ def over_the_same_nodes(kinds: Kinds, given: Mapping[str, Any]) -> Kinds:
     """The kinds with their nodes in one order: by position, or united by id."""
     if not any(kind.positional for kind in kinds.values()):
         ids, ordered = united_ids(list(kinds.values()))
-        return {name: kind.placed(lookup(ids, kind.ids), ids, ordered) for name, kind in kinds.items()}
+        return {name: type(kind)(kind, nodes=ids).changed(has_order=ordered) for name, kind in kinds.items()}
     sizes = {name: kind.n_nodes for name, kind in kinds.items() if kind.positional}
     largest = max(sizes, key=lambda name: sizes[name])
     n = sizes[largest]

@@ -272,12 +272,6 @@ class Graph:
             kinds={name: kind._permuted(to, n, ids) for name, kind in self.kinds.items()},
         )
 
-    def placed(self, to: Array, ids: Array, has_order: bool) -> "Graph":
-        """Node i becomes the row to[i] of the nodes named by `ids`, which may or may not have an order."""
-        graph = self._permuted(to, len(ids), ids)
-        graph.has_order = has_order
-        return graph
-
     def with_edge_weights(self, weights: dict[str, float]) -> "Graph":
         """This graph of several kinds with `adjacency` summed anew: each kind with its share of all edge weight.
 

@@ -71,7 +71,17 @@ def known_parts() -> dict[str, type]:
     rooms = (encoders, inputs, solvers, views)
     parts = [getattr(room, name) for room in rooms for name in room.__all__]
     parts += [ClassBalanced, ConfidenceThreshold, NoPseudoLabels, TopPerClass, TemperedShares, PlainReadout]
-    parts += [Candidate, Columns, Defaults, GraphHelp, KindHelp, LeaveOneOut, Margins, Neighbours, TableReader]
+    parts += [
+        Candidate,
+        Columns,
+        Defaults,
+        GraphHelp,
+        KindHelp,
+        LeaveOneOut,
+        Margins,
+        Neighbours,
+        TableReader,
+    ]
     parts += [*get_args(table_columns.Column)]
     return {part.__name__: part for part in parts if isinstance(part, type)}
 
