@@ -152,8 +152,10 @@ def test_what_one_fold_shows_to_be_behind_is_not_fitted_again():
 def test_of_dear_candidates_the_first_that_is_clearly_behind_is_the_last(dear, asked):
     default, first, second = candidate_of(), unsmoothed("first", dear=True), unsmoothed("second", dear=True)
     judge = Told({default: steady(0.9), first: steady(dear), second: steady(0.6)})
-    choose(default, [first, second], judge)
+    choice = choose(default, [first, second], judge)
     assert (("second", 0) in judge.asked) == asked
+    dropped = {entry.candidate.name: entry.dropped for entry in choice.considered}["second"]
+    assert ("not tried: 'first'" in dropped) != asked
 
 
 @pytest.mark.parametrize(("cut", "taken"), [(0.3, "usual"), (0.02, "graph alone")])
@@ -161,14 +163,31 @@ def test_in_a_graph_built_from_X_the_labelling_that_cuts_fewer_edges_is_likelier
     default, alone = candidate_of(), candidate_of(name="graph alone", n_rounds=0, class_masses=True)
     judge = Told({default: steady(0.8), alone: steady(0.8)}, n_labels=3)
     judge.cuts = {default: 0.1, alone: cut}
-    assert choose(default, [alone], judge).plan.name == taken
+    choice = choose(default, [alone], judge)
+    assert choice.plan.name == taken
+    assert "cut 10.0% of the edges" in choice.reason or "the other's 10.0%" in choice.reason
+
+
+def test_the_reason_is_true_where_the_cut_outweighs_a_higher_error():
+    default, alone = candidate_of(), candidate_of(name="graph alone", n_rounds=0, class_masses=True)
+    judge = Told({default: steady(0.8), alone: steady(0.75)}, n_labels=10)
+    judge.cuts = {default: 0.3, alone: 0.01}
+    choice = choose(default, [alone], judge)
+    assert choice.plan is alone
+    assert choice.reason.startswith("'graph alone' had a higher error on held-out labels than 'usual' by 0.")
+    assert "-" not in choice.reason.replace("held-out", "")
 
 
 def test_a_candidate_that_cannot_be_fitted_is_dropped_and_named():
     default, broken = candidate_of(), unsmoothed("broken")
     choice = choose(default, [broken], Told({default: steady(0.8), broken: lambda i: "no inverse"}))
     assert choice.plan is default
-    assert [entry.candidate for entry in choice.considered] == [default]
+    assert [entry.candidate for entry in choice.considered] == [default, broken]
+    assert choice.considered[1].dropped == "could not be fitted: no inverse"
+    record = choice.record()["considered"][1]
+    assert record["plan"] == "broken"
+    assert record["error"] is record["accuracy"] is None
+    assert [entry.candidate for entry in choice.judged] == [default]
 
 
 def test_a_constant_answer_never_beats_an_informed_one():

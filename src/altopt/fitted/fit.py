@@ -111,9 +111,9 @@ def fit_by_steps(
             schedule = parameters.schedule(usual, data.seed)
             evaluator = Evaluator(data, solvers, rule, schedule, checkpoint)
         choice = choose(parameters, usual, evaluator, data)
-        data.drop_other_inputs(choice.plan)
         candidate = data.with_data_dependent_settings(choice.plan)
         inputs = data.inputs(candidate)[0]
+        data.drop_other_inputs(candidate)
         if evaluator is not None and len(evaluator.nodes):
             evaluator.leave_one_out_scores(choice.plan)  # before the rounds, whose last update is not stored
         problem = data.problem(candidate, validation=source.validation)
@@ -130,7 +130,7 @@ def fit_by_steps(
     return FittedModel(
         classes=classes,
         candidate=candidate,
-        solver=solvers.last,
+        solver=candidate.solvers(solvers).last,
         readout=readout,
         temperature=None if verdict is None else verdict.readout.temperature,
         self_loops=parameters.self_loops,
@@ -260,4 +260,5 @@ def alternate_from(
             on_round(state.n_done, schedule.n_rounds, state.trace[-1])
 
     rule = parameters.pseudo_labels(problem.Y)
-    return alternate(problem, state, parameters.solvers(), rule, schedule, after_round)
+    solvers = candidate.solvers(parameters.solvers())
+    return alternate(problem, state, solvers, rule, schedule, after_round)

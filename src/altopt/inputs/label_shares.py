@@ -1,7 +1,6 @@
 """The known labels around a node; its own never."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,7 +20,7 @@ class PreparedLabelShares(PreparedMatrix):
     Z: Array  # labels of each class one hop away, two hops away, and where edges have a direction along and against it
     codes: Array  # of the nodes of the fit
     prior: Array  # shares of the classes among these labels
-    edge_weight: float  # that counts as one label
+    spread: Array  # what an edge of weight 1 to each of these nodes counts for, in labels
     totals: bool
 
     def rows(self, Z: Array) -> Array:
@@ -47,36 +46,34 @@ class PreparedLabelShares(PreparedMatrix):
 
     def _counts(self, nodes: NewNodes | ChangedNodes, own: Array) -> Array:
         """Counts of nodes whose edges are given, from those of known nodes one hop away."""
-        c, n = len(self.prior), len(self.Z)
-        Y = one_hot_rows(np.concatenate([self.codes, np.full(n - len(self.codes), UNKNOWN)]), c)
-        A = edges_along(nodes, "both") / self.edge_weight
-        near = np.asarray((A[:, :n] @ Y).toarray())
-        far = np.asarray(A[:, :n] @ self.Z[:, :c])
-        if A.shape[1] > n:
-            far += np.asarray(A[:, n:] @ near)
-        far -= np.asarray(A.power(2).sum(axis=1)).reshape(-1, 1) * one_hot_rows(own, c).toarray()
-        counts = [near, np.maximum(far, 0.0)]
+        c, n, A = len(self.prior), len(self.Z), edges_along(nodes, "both")
+        later = A.shape[1] - len(self.codes)  # nodes that were not there, as if of mean degree
+        spread = np.concatenate([self.spread, np.ones(later)])[:, None]
+        Y = one_hot_rows(np.concatenate([self.codes, np.full(later, UNKNOWN)]), c) * spread
+        near = A @ Y
+        known = np.concatenate([self.Z[:, :c], near[: A.shape[1] - n]])
+        of_own = spread[nodes.nodes] if isinstance(nodes, ChangedNodes) else 1.0
+        back = (A.power(2) @ spread) * of_own * one_hot_rows(own, c)
+        counts = [near, np.maximum(A @ (spread * known) - back, 0.0)]
         for k in range(2, self.Z.shape[1] // c):
-            way = edges_along(nodes, ("out", "in")[k - 2]) / self.edge_weight
-            counts.append(np.asarray((way[:, :n] @ Y).toarray()))
+            counts.append(edges_along(nodes, ("out", "in")[k - 2]) @ Y)
         return np.concatenate(counts, axis=1).astype(np.float32)
 
     @property
     def nbytes(self) -> float:
-        return float(self.Z.nbytes + self.codes.nbytes + self.prior.nbytes)
+        return float(self.Z.nbytes + self.codes.nbytes + self.prior.nbytes + self.spread.nbytes)
 
     def state(self) -> dict[str, Array]:
-        weight = np.array([self.edge_weight])
-        return {"Z": self.Z, "codes": self.codes, "prior": self.prior, "edge_weight": weight}
+        return {"Z": self.Z, "codes": self.codes, "prior": self.prior, "spread": self.spread}
 
 
 @dataclass(frozen=True)
 class LabelShareInputs(Inputs):
     """The share of each class among the labelled nodes one and two hops away, above its share among all labels.
 
-    Shares of few labels are drawn towards those of all labels. A node's own label is never counted, nor on the way
-    there and back. In a directed graph the shares along and against the edges follow. Later labels do not change the
-    counts: they are those of the fit.
+    A node divides its label among its edges: that of one tied to few says more. Shares of few labels are drawn towards
+    those of all labels. A node's own label is never counted, nor on the way there and back. In a directed graph the
+    shares along and against the edges follow. Later labels do not change the counts: they are those of the fit.
 
     Parameters
     ----------
@@ -92,8 +89,10 @@ class LabelShareInputs(Inputs):
     >>> codes = np.array([0, -1, 1])
     >>> A_tilde = NormalizedAdjacency(graph.adjacency)
     >>> source = InputSource(graph, A_tilde, np.eye(3), 0.2, 10, seed=0, codes=codes, n_classes=2)
-    >>> LabelShareInputs().prepare(source).Z.tolist()  # node 1 has both as neighbours, 0 and 2 are two hops apart
-    [[0.0, 0.0, 0.0, 1.0], [1.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]]
+    >>> LabelShareInputs().prepare(source).Z.round(2)  # node 1 has both as neighbours, 0 and 2 are two hops apart
+    array([[0.  , 0.  , 0.  , 0.89],
+           [1.33, 1.33, 0.  , 0.  ],
+           [0.  , 0.  , 0.89, 0.  ]], dtype=float32)
     """
 
     totals: bool = False
@@ -106,42 +105,46 @@ class LabelShareInputs(Inputs):
         if source.codes is None:
             raise InputError("LabelShareInputs are made from labels: give InputSource codes and n_classes.")
         codes, c = source.codes.astype(np.int32), source.n_classes
-        Y = one_hot_rows(codes, c)
-        weight = float(source.graph.adjacency.data.mean()) if source.graph.adjacency.nnz else 1.0
-        A = sp.csr_array(source.graph.adjacency.astype(np.float32)) / np.float32(weight)
-        near = np.asarray((A @ Y).toarray())
-        far = A @ near - np.asarray(A.power(2).sum(axis=1)).reshape(-1, 1) * Y.toarray()
+        A, directed = source.graph.adjacency, source.graph.directed_adjacency
+        degrees = np.asarray(source.graph.degrees, dtype=np.float64)
+        spread = np.ones((A.shape[0], 1))
+        np.divide(
+            A.nnz / max(np.count_nonzero(degrees), 1), degrees[:, None], spread, where=degrees[:, None] > 0
+        )
+        Y = one_hot_rows(codes, c) * spread
+        near = A @ Y
+        squares = sp.csr_array((A.data**2, A.indices, A.indptr), shape=A.shape)
+        far = A @ (spread * near) - (squares @ spread) * Y
         counts = [near, np.maximum(far, 0.0)]  # a difference of equal sums may round to below 0
-        directed = source.graph.directed_adjacency
         if directed is not None:
-            D = sp.csr_array(directed.astype(np.float32)) / np.float32(weight)
-            counts += [np.asarray((way @ Y).toarray()) for way in (D, sp.csr_array(D.T))]
+            counts += [way @ Y for way in (directed, directed.T)]
         prior = np.bincount(codes[codes != UNKNOWN], minlength=c) / max(int((codes != UNKNOWN).sum()), 1)
         Z = np.concatenate(counts, axis=1).astype(np.float32)
-        return PreparedLabelShares(Z, codes, prior, weight, self.totals)
+        return PreparedLabelShares(Z, codes, prior, spread[:, 0], self.totals)
 
     def restore(self, state: dict[str, Array]) -> PreparedLabelShares:
         prior, Z = finite(state, "prior", (None,)), finite(state, "Z", (None, None))
-        codes, weight = required(state, "codes"), finite(state, "edge_weight", (1,))
+        codes, spread = required(state, "codes"), finite(state, "spread", (None,))
         c = len(prior)
         whole = codes.dtype == np.int32 and codes.ndim == 1 and len(codes) <= len(Z)
         if not c or Z.shape[1] not in (2 * c, 4 * c) or Z.dtype != np.float32 or (Z.size and Z.min() < 0):
             raise InputError("The stored counts of labels are not those of the classes.")
         if not whole or (len(codes) and not UNKNOWN <= codes.min() <= codes.max() < c):
             raise InputError("The stored labels around nodes are not numbers of classes.")
-        if prior.min() < 0 or not weight[0] > 0:
-            raise InputError("The stored shares of classes or weight of edges are not above 0.")
-        return PreparedLabelShares(Z, codes, prior, float(weight[0]), self.totals)
+        if prior.min() < 0 or len(spread) != len(codes) or (len(spread) and not spread.min() > 0):
+            raise InputError("The stored shares of classes or weights of labels are not above 0.")
+        return PreparedLabelShares(Z, codes, prior, spread, self.totals)
 
     def memory(self, shape: SourceShape) -> InputMemory:
         n_ways = 2 if shape.n_directed is None else 4
         rows = shape.block(n_ways * shape.n_classes)
-        kept_beside = float(NUMBER * shape.n_nodes + 8 * shape.n_classes)
+        kept_beside = float((NUMBER + 8) * shape.n_nodes + 8 * shape.n_classes)
         return InputMemory(rows, kept_beside, rows + 8.0 * shape.n_edges)
 
 
-def one_hot_rows(codes: Array, n_classes: int) -> Any:
-    """A sparse row for each node, zero where its class is unknown."""
+def one_hot_rows(codes: Array, n_classes: int) -> Array:
+    """A row for each node, zero where its class is unknown."""
     known = np.flatnonzero(codes != UNKNOWN)
-    shape = (len(codes), n_classes)
-    return sp.csr_array((np.ones(len(known), np.float32), (known, codes[known])), shape=shape)
+    Y = np.zeros((len(codes), n_classes))
+    Y[known, codes[known]] = 1.0
+    return Y

@@ -27,6 +27,8 @@ from altopt.operator import NormalizedAdjacency
 from altopt.operator.columns import MEASUREMENT
 from altopt.operator.diffusion import Average, Direction
 from altopt.settings import check_count, check_number
+from altopt.solvers import ChebyshevSteps, ConjugateGradient, Solver
+from altopt.training.alternate import Solvers
 from altopt.views import (
     FeatureView,
     GraphView,
@@ -61,7 +63,7 @@ class Candidate:
     class_masses : bool
         Whether F is read with factors under which the classes stand as they do among the labels.
     dear : bool
-        Compared only where the default is not clearly ahead of the candidates that cost little.
+        Compared last, and only as long as no dear one before it was clearly behind.
     reweights : Candidate, optional
         The candidate that this one is with other weights: its encoder outputs serve.
 
@@ -112,6 +114,12 @@ class Candidate:
         """Whether F of an unlabelled node is the encoder's answer, which was trained on labels alone."""
         return self.linear and not self.uses_graph and self.n_rounds == 0
 
+    def solvers(self, usual: Solvers) -> Solvers:
+        """Where labels are held fast, conjugate gradients: Chebyshev's steps cannot know how narrow the spectrum is."""
+        if not self.class_masses:
+            return usual
+        return Solvers(*(conjugate(solver) for solver in (usual.rounds, usual.last)))
+
     def rounds(self, requested: int) -> int:
         """How many rounds it makes of those requested."""
         return requested if self.n_rounds is None else min(requested, self.n_rounds)
@@ -129,6 +137,13 @@ class Candidate:
             return Objective((of_features, of_graph, of_labels))
 
         return build
+
+
+def conjugate(solver: Solver) -> Solver:
+    """Conjugate gradients to the same accuracy in the place of Chebyshev's steps; any other solver as it is."""
+    if isinstance(solver, ChebyshevSteps) and solver.rtol is not None and solver.converges:
+        return ConjugateGradient(rtol=solver.rtol)
+    return solver
 
 
 def default_inputs(
@@ -166,9 +181,9 @@ def alternatives(
 ) -> list[Candidate]:
     """Candidates that differ from the default where data differ, the cheap ones first.
 
-    Without smoothing: the features; they and the labels around a node; who is tied to whom, by a linear model and by a
-    kernel; with more labels trees on features, surroundings and the place in the graph. With smoothing: the graph
-    alone.
+    The features alone, which pseudo labels teach too. Without these: a linear model of the features; of them and the
+    labels around a node; of who is tied to whom, in two weights; a kernel on ties; with more labels trees on features,
+    surroundings and the place in the graph. With smoothing: the graph alone.
     """
     graph = source.graph
     ties, features, scaling = AdjacencyInputs(natural_direction(graph)), FeatureInputs(), row_scaling(source)

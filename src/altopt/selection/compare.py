@@ -13,6 +13,7 @@ from altopt.selection.candidates import Candidate
 LEAST = 1e-6  # no probability is taken for less: one label must not decide alone
 N_STEPS = 200  # of expectation and maximisation for the weights of a mixture, which settle long before
 LOG_TEMPERATURES = (-2.3, 2.3)
+NO_BETTER = "No other plan had a clearly lower error on held-out labels."
 
 
 class Judged(NamedTuple):
@@ -49,13 +50,13 @@ class Considered:
     candidate : Candidate
         Which one.
     error : float
-        Mean log loss of its probabilities, at its own temperature.
+        Mean log loss of its probabilities, at its own temperature; NaN, as other figures, of one without a result.
     accuracy : float
         Share of correct predictions.
     excess_error, standard_error : float
         Mean error above the default's on the same labels, and the standard error of that difference.
     n_labels : int
-        Held-out labels it was judged by.
+        Held-out labels it was judged by; 0 where it could not be fitted or was not tried.
     seconds : float
         Time of its fits without a fold.
     weight : float
@@ -75,8 +76,9 @@ class Considered:
     dropped: str = ""
 
     def record(self) -> dict[str, Any]:
+        """Plain data: None in the place of NaN."""
         rest = {name: value for name, value in vars(self).items() if name != "candidate"}
-        return {"plan": self.candidate.name} | rest
+        return {"plan": self.candidate.name} | {name: None if v != v else v for name, v in rest.items()}
 
 
 @dataclass(frozen=True)
@@ -88,7 +90,7 @@ class Choice:
     plan : Candidate
         The one taken.
     considered : list of Considered
-        Those judged, in order.
+        Those compared, in order, and those that could not be or were not tried.
     reason : str
         Why, in words.
     """
@@ -96,6 +98,11 @@ class Choice:
     plan: Candidate
     considered: list[Considered]
     reason: str
+
+    @property
+    def judged(self) -> list[Considered]:
+        """Those with a result."""
+        return [entry for entry in self.considered if entry.n_labels]
 
     def then(self, later: "Choice") -> "Choice":
         """This choice and one made after it, among variants of the candidate taken."""
@@ -140,6 +147,10 @@ class Contest:
                 raise
             self.dropped[candidate] = f"could not be fitted: {' '.join(str(error).split())[:200]}"
 
+    def skip(self, candidate: Candidate, why: str) -> None:
+        """Leave a candidate out without judging it."""
+        self.played[candidate], self.dropped[candidate] = [], why
+
     def alive(self) -> list[Candidate]:
         """Candidates with a result that were not dropped."""
         return [q for q, done in self.played.items() if done and q not in self.dropped]
@@ -173,6 +184,23 @@ class Contest:
             return self.beats(one, other, self.defaults.min_z)
         return self.lead(one, other)[0] + prior > 0
 
+    def told(self, one: Candidate, other: Candidate) -> str:
+        """What speaks for one in the place of the other, in words."""
+        gain, error = self.lead(one, other)
+        n = len(self.codes(min(len(self.played[one]), len(self.played[other]))))
+        sign, z = ("lower" if gain > 0 else "higher"), abs(gain) / max(error, 1e-12)
+        told = (
+            f"'{one.name}' had a {sign} error on held-out labels than '{other.name}' by {abs(gain) / n:.3f}, "
+            f"{z:.1f} standard errors"
+        )
+        if self.plausibility(one, other) is None:
+            return f"{told}."
+        cuts = [self.played[q][0].cut for q in (one, other)]
+        return (
+            f"{told}; its labels cut {cuts[0]:.1%} of the edges of the graph built from X, the other's {cuts[1]:.1%}, "
+            "and both counted."
+        )
+
     def plausibility(self, one: Candidate, other: Candidate) -> float | None:
         """How much likelier a labelling is for cutting fewer edges of a graph built from X, as a log odds."""
         cuts = [self.played[q][0].cut for q in (one, other)]
@@ -188,7 +216,10 @@ class Contest:
         return mixture_weights(np.stack([np.exp(-self.judged(part, n).losses) for part in parts], axis=1))
 
     def entry(self, candidate: Candidate, usual: Candidate, weight: float) -> Considered:
-        n = len(self.played[candidate])
+        n, dropped = len(self.played[candidate]), self.dropped.get(candidate, "")
+        if not n:
+            unknown = float("nan")
+            return Considered(candidate, unknown, unknown, unknown, unknown, 0, seconds=0.0, dropped=dropped)
         judged = self.judged(candidate, n)
         gain, error = self.lead(candidate, usual)
         n_common = len(self.codes(min(n, len(self.played[usual]))))
@@ -201,7 +232,7 @@ class Contest:
             n_labels=len(judged.losses),
             seconds=sum(done.seconds for done in self.played[candidate]),
             weight=weight,
-            dropped=self.dropped.get(candidate, ""),
+            dropped=dropped,
         )
 
 
@@ -219,20 +250,28 @@ def choose(usual: Candidate, others: list[Candidate], judge: Judge, defaults: De
     contest = Contest(judge, defaults)
     for candidate in (usual, *(other for other in others if not other.dear)):
         contest.play(candidate)
-    for candidate in (other for other in others if other.dear):
-        contest.play(candidate)
-        if candidate in contest.alive() and any(
-            contest.beats(q, candidate, defaults.min_z) for q in contest.alive()
-        ):
-            break  # dearer ones of its kind would hardly do better
-    drop_after_first_fold(contest, usual)
+    play_dear(contest, [other for other in others if other.dear])
+    drop_after_first_fold(contest)
     for _ in range(1, judge.n_folds if len(contest.alive()) > 1 else 1):
         for candidate in contest.alive():
             contest.play(candidate)
     return decide(contest, usual)
 
 
-def drop_after_first_fold(contest: Contest, usual: Candidate) -> None:
+def play_dear(contest: Contest, candidates: list[Candidate]) -> None:
+    """One fold of each, until one is clearly behind: those after it are of its kind, and take longer."""
+    lost: Candidate | None = None
+    for candidate in candidates:
+        if lost is not None:
+            contest.skip(candidate, f"not tried: '{lost.name}', which takes less time, was clearly behind")
+            continue
+        contest.play(candidate)
+        alive = contest.alive()
+        if candidate in alive and any(contest.beats(q, candidate, contest.defaults.min_z) for q in alive):
+            lost = candidate
+
+
+def drop_after_first_fold(contest: Contest) -> None:
     """Keep the leader, what would weigh in a mixture, and what is smoothed unless it is clearly behind."""
     defaults, alive = contest.defaults, contest.alive()
     leader = min(alive, key=lambda q: float(contest.judged(q, 1).losses.sum()))
@@ -256,21 +295,18 @@ def decide(contest: Contest, usual: Candidate) -> Choice:
     if unsmoothed:
         rival, mixed = mixture_or_best(contest, unsmoothed)
         rivals.append(rival)
+    reasons = []
     for rival in rivals:
         if contest.preferred(rival, best):
+            reasons.append(contest.told(rival, best))
             best = rival
             weights = {rival: 1.0} if rival in alive else mixed
-    considered = [contest.entry(q, usual, weights.get(q, 0.0)) for q in contest.played if contest.played[q]]
-    if best is usual:
-        reason = "No other plan had a clearly lower error on held-out labels."
-    else:
-        gain, error = contest.lead(best, usual)
-        n = len(contest.codes(min(len(contest.played[best]), len(contest.played[usual]))))
-        reason = (
-            f"'{best.name}' had a lower error on held-out labels by {gain / n:.3f}, "
-            f"{gain / max(error, 1e-12):.1f} standard errors."
-        )
-    return Choice(best, considered, reason)
+    if not reasons:
+        judged = [q for q in rivals if contest.plausibility(q, usual) is not None]
+        reasons = [contest.told(usual, q) for q in judged]
+        reasons += [NO_BETTER] if len(judged) < len(rivals) or not rivals else []
+    considered = [contest.entry(q, usual, weights.get(q, 0.0)) for q in contest.played]
+    return Choice(best, considered, " ".join(reasons))
 
 
 def mixture_or_best(

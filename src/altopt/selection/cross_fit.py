@@ -68,9 +68,9 @@ class CrossFitter:
     keeps_P: bool = True  # whether P of all nodes is small enough to be kept for every fold
     _ready: dict[Candidate, Candidate] = field(default_factory=dict)
     _folds: dict[tuple[Candidate, int], Fold] = field(default_factory=dict)
-    _learners: dict[tuple[Candidate, int], Learner] = field(
-        default_factory=dict
-    )  # of candidates without smoothing
+    # of candidates without smoothing: the encoders, what they say of a fold's nodes, and the seconds that took
+    _learners: dict[tuple[Candidate, int], Learner] = field(default_factory=dict)
+    _held_out: dict[tuple[Candidate, int], tuple[Array, float]] = field(default_factory=dict)
 
     @property
     def numbers(self) -> list[int]:
@@ -87,8 +87,10 @@ class CrossFitter:
         if not candidate.unsmoothed:
             fold = self.of_fold(candidate, k, name)
             return fold.F, fold.seconds
-        kept = self.timed(f"{name}, judged by fold {k}", lambda: {"F": self._predicted(candidate, k)})
-        return kept["F"], float(kept["seconds"][0])
+        if (candidate, k) not in self._held_out:
+            kept = self.timed(f"{name}, judged by fold {k}", lambda: {"F": self._predicted(candidate, k)})
+            self._held_out[candidate, k] = kept["F"], float(kept["seconds"][0])
+        return self._held_out[candidate, k]
 
     def timed(self, step: str, compute: Callable[[], Arrays]) -> Arrays:
         """The result of a step and the seconds it took, which are kept with it."""
@@ -161,7 +163,7 @@ class CrossFitter:
 
     def forget(self) -> None:
         """Let go of what was fitted."""
-        for made in (self._ready, self._folds, self._learners):
+        for made in (self._ready, self._folds, self._learners, self._held_out):
             made.clear()
 
     def masks(self, k: int) -> tuple[Array, Array]:
@@ -175,12 +177,14 @@ class CrossFitter:
         n_rounds = min(candidate.rounds(self.schedule.n_rounds), defaults.fold_rounds)
         held_out, training = self.masks(k)
         problem = data.problem(ready, training)
-        if candidate.unsmoothed:
-            P = np.ascontiguousarray(self._learner(candidate, k, problem).predict(problem.rows))
-            return Fold(held_out, training, P[self.nodes[held_out]], P)
+        if candidate.unsmoothed:  # no other node's label counts, and the own one is not in F
+            rows = np.concatenate([self.nodes[held_out], self.rest])
+            P = self._learner(candidate, k, problem).predict(problem.rows[rows])
+            return Fold(held_out, training, P[: held_out.sum()], P[:0], P)
         schedule = replace(self.schedule, n_rounds=n_rounds)
         rule = self.rule.with_limit(defaults.fold_pseudo_limit)
-        solvers = Solvers(self.solvers.rounds, self.solvers.rounds)
+        rough = candidate.solvers(self.solvers).rounds
+        solvers = Solvers(rough, rough)
         learner = ready.encoder.begin(problem.rows.shape[1], data.n_classes, data.seed)
         outcome = alternate(problem, warm_up(problem, learner, schedule), solvers, rule, schedule)
         F, known = outcome.F, None
@@ -198,8 +202,6 @@ class CrossFitter:
     def scores_with_all_labels(self, candidate: Candidate, fold: Fold) -> Array:
         """F of the fold's nodes, then of `rest`, from all labels, with P from an encoder that never saw the fold's."""
         rows = np.concatenate([self.nodes[fold.held_out], self.rest])
-        if candidate.unsmoothed:  # no other node's label counts, and the own one is to be taken out again
-            return np.asarray(fold.P[rows])
         objective = self.data.problem(candidate).objective(fold.P, np.ones(len(fold.P)))
         return np.asarray(self.solvers.last.solve(objective, fold.P).F[rows])
 

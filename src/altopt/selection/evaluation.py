@@ -340,7 +340,7 @@ class Evaluator:
 
     def repeated(self, choice: Choice) -> Repeated | None:
         """The choice as it would be made on other labels, from what the candidates say of those of the first fold."""
-        candidates = [entry.candidate for entry in choice.considered]
+        candidates = [entry.candidate for entry in choice.judged]
         if len(candidates) < 2:
             return None
         defaults, codes = self.data.defaults, self.codes_of(0)
@@ -353,17 +353,17 @@ class Evaluator:
 
     def rate_of_features(self, choice: Choice) -> float | None:
         """Share of held-out labels that the features alone predict, where they were a candidate."""
-        alone = next((entry for entry in choice.considered if entry.candidate.name == ALONE), None)
+        alone = next((entry for entry in choice.judged if entry.candidate.name == ALONE), None)
         return None if alone is None else alone.accuracy
 
     def graph_help(self, choice: Choice, verdict: Verdict | None, classes: Array) -> GraphHelp | None:
         """What the graph is worth, where the candidate without it was evaluated; labels weigh as in the accuracy."""
-        judged = {entry.candidate.name: entry for entry in choice.considered}
+        judged = {entry.candidate.name: entry for entry in choice.judged}
         if ALONE not in judged or verdict is None:
             return None
         alone = judged[ALONE]
-        taken = next((entry for entry in choice.considered if entry.candidate is choice.plan), alone)
-        other = choice.considered[0] if taken is alone else taken
+        taken = next((entry for entry in choice.judged if entry.candidate is choice.plan), alone)
+        other = choice.judged[0] if taken is alone else taken
         n_labels = min(alone.n_labels, other.n_labels)
         masks = [self.chooser.masks(k)[0] for k in self.chooser.numbers]
         n_folds = 1 + int(np.searchsorted(np.cumsum([mask.sum() for mask in masks]), n_labels))
