@@ -44,8 +44,8 @@ PARAMETERS = """
 """
 
 METHODS = """
-    default_candidate explain explain_many fit load paper parameters predict predict_proba save score suggest
-    suspicious_labels update what_if
+    decide default_candidate explain explain_many fit load paper parameters predict predict_proba save score suggest
+    suspicious_labels threshold update what_if
 """
 
 # what scikit-learn's base classes bring

@@ -25,6 +25,10 @@ class Learner(ABC):
     def predict(self, X: Any) -> Array:
         """P: one distribution over the classes for each row."""
 
+    def slopes(self) -> Array | None:
+        """W of an encoder that is linear but for a last softmax: P = softmax(X W + b). None for any other."""
+        return None
+
     @abstractmethod
     def state(self) -> dict[str, Array]:
         """Everything needed to predict and to continue training, as named arrays."""

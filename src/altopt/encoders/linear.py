@@ -104,6 +104,9 @@ class LinearLearner(Learner):
             P[rows] = softmax_rows(logits, 1.0 / self.settings.sharpness, of_shares=False).S
         return P
 
+    def slopes(self) -> Array:
+        return np.asarray(self.W * self.settings.sharpness)
+
     def state(self) -> dict[str, Array]:
         return {"W": self.W, "b": self.b}
 

@@ -23,6 +23,7 @@ from scipy.sparse.linalg import LinearOperator, cg
 
 from altopt.arrays import Array
 from altopt.errors import InputError
+from altopt.fitted.by_column import ColumnShares, column_shares
 from altopt.fitted.explanation import Explanation, Parts
 from altopt.fitted.model import FittedModel
 from altopt.fitted.request import check_tolerance
@@ -37,20 +38,24 @@ MAX_CG_STEPS = 5000
 Shares = Callable[[int], tuple[Array, Array]]  # from a node to its neighbours and what each hands on
 
 
-def explain(model: FittedModel, nodes: list[Any], tolerance: float | None) -> list[Explanation]:
-    """An Explanation for each node."""
+def explain(
+    model: FittedModel, nodes: list[Any], tolerance: float | None, names: list[Any]
+) -> list[Explanation]:
+    """An Explanation for each node; `names` are those of the columns of X."""
     check_tolerance(tolerance)
     with model.lock:
         system = model.system()
         positions = [model.position(node) for node in nodes]
         if system is not None:
             usual = TOLERANCE if system.n_nodes <= LARGE_GRAPH else TOLERANCE_ON_LARGE_GRAPHS
-            return [by_push(model, system, i, tolerance or usual) for i in positions]
+            return [by_push(model, system, i, tolerance or usual, names) for i in positions]
         matrices = Matrices.of(model)
-        return [matrices.explain(model, i) for i in positions]
+        return [matrices.explain(model, i, names) for i in positions]
 
 
-def by_push(model: FittedModel, system: LinearSystem, i: int, tolerance: float) -> Explanation:
+def by_push(
+    model: FittedModel, system: LinearSystem, i: int, tolerance: float, names: list[Any]
+) -> Explanation:
     """The ledger from the nodes that a local push reaches."""
     pushed = system.column(i, tolerance)
     moved = np.flatnonzero(pushed.moved)
@@ -66,7 +71,8 @@ def by_push(model: FittedModel, system: LinearSystem, i: int, tolerance: float) 
         error=float(np.linalg.norm(pushed.residual)) / system.lambda1,
         n_reached=len(pushed.nodes),
     )
-    return explanation(model, i, system.name, parts, neighbour_shares(system), 1.0 / system.diagonal[i])
+    shares, own = neighbour_shares(system), 1.0 / system.diagonal[i]
+    return explanation(model, i, system.name, parts, shares, own, names)
 
 
 def explanation(
@@ -76,7 +82,16 @@ def explanation(
     parts: Parts,
     shares: Shares,
     own_share: float | None,
+    names: list[Any],
 ) -> Explanation:
+    def of_columns(nodes: Array, weights: Array, code: int) -> ColumnShares:
+        """Of evidence lambda1 p_j P_j; none where X was not given."""
+        if not names:
+            return ColumnShares.none()
+        with model.lock:
+            inputs, amounts = model.inputs, model.candidate.feature_weight * weights
+            return column_shares(inputs, model.encoder, nodes, amounts, code, len(names), model.seed)
+
     return Explanation(
         place=i,
         name=name,
@@ -86,6 +101,8 @@ def explanation(
         classes=model.classes,
         neighbour_shares=shares,
         own_share=own_share,
+        column_shares=of_columns,
+        column_names=names,
     )
 
 
@@ -141,7 +158,7 @@ class Matrices:
             ids=model.graph.ids,
         )
 
-    def explain(self, model: FittedModel, i: int) -> Explanation:
+    def explain(self, model: FittedModel, i: int, names: list[Any]) -> Explanation:
         start, beyond, error = None, None, None
         if self.steps is None:
             p, rho = self.solve(i)
@@ -162,7 +179,7 @@ class Matrices:
             error=error,
             n_reached=len(nodes),
         )
-        return explanation(model, i, self.ids.item, parts, self.neighbour_shares(), None)
+        return explanation(model, i, self.ids.item, parts, self.neighbour_shares(), None, names)
 
     def solve(self, i: int) -> tuple[Array, Array]:
         """p = G e_i by conjugate gradients, and rho = e_i - H p."""

@@ -10,7 +10,10 @@ import numpy as np
 
 from altopt.arrays import Array
 from altopt.errors import InputError
+from altopt.fitted.by_column import OTHERS, ColumnShares
+from altopt.fitted.ledger import as_html, in_words
 
+OTHER_COLUMNS = "all other columns"
 MAX_VISITED = 100_000  # nodes looked at for the strongest path
 
 
@@ -51,7 +54,7 @@ class Contrast:
         }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Explanation:
     """The ledger of one node's prediction; amounts in the predicted class's column of F, largest first.
 
@@ -74,6 +77,11 @@ class Explanation:
         Their sums for every class; together they are `evidence`.
     error_bound : float or None
         Bound on the error of the listed weights.
+    columns : list of (column, amount)
+        Columns of X by name or number, what each gave the predicted class through the features of the nodes that are
+        listed first; with a last entry (None, ...) for what is not theirs they sum to the feature evidence.
+    columns_how : str
+        How these amounts were found.
     path : (list of nodes, float or None)
         The single path that carried most of another node's evidence, and how much.
 
@@ -98,6 +106,8 @@ class Explanation:
     classes: Array = field(repr=False)
     neighbour_shares: Callable[[int], tuple[Array, Array]] = field(repr=False)
     own_share: float | None = field(repr=False)  # 1 / H_ii; None where walks do not add up to G
+    column_shares: Callable[[Array, Array, int], ColumnShares] = field(repr=False)
+    column_names: list[Any] = field(repr=False)  # of each column of X; equal names are counted together
 
     @property
     def node(self) -> Any:
@@ -161,6 +171,50 @@ class Explanation:
             return []
         amounts = self.parts.start[:, self.code]
         return [(self.name(int(j)), float(amounts[j])) for j in order(amounts) if amounts[j]]
+
+    @cached_property
+    def _shares(self) -> ColumnShares:
+        return self.column_shares(self.parts.nodes, self.parts.weights, self.code)
+
+    @cached_property
+    def columns(self) -> list[tuple[Any, float]]:
+        """(column of X, amount) for the predicted class; what is not the columns', last."""
+        total: dict[Any, float] = {}
+        for k, amount in zip(self._shares.columns.tolist(), self._shares.amounts.tolist()):
+            name = OTHER_COLUMNS if k == OTHERS else self.column_names[k]
+            total[name] = total.get(name, 0.0) + amount
+        listed: list[tuple[Any, float]] = sorted(
+            ((name, amount) for name, amount in total.items() if amount), key=lambda entry: -abs(entry[1])
+        )
+        rest = float(self.feature_evidence[self.code]) - sum(amount for _, amount in listed)
+        return [*listed, (None, rest)]
+
+    @property
+    def columns_how(self) -> str:
+        return self._shares.how
+
+    @property
+    def given(self) -> bool:
+        """Whether the node's label was given, whatever the evidence says."""
+        own = self.parts.codes[self.parts.nodes == self.place]
+        return bool(len(own)) and bool(own[0] >= 0)
+
+    @property
+    def outvoted_by(self) -> Any:
+        """The class that the evidence is for, where that is not the node's label; else None."""
+        strongest = int(np.argmax(self.evidence))
+        return None if self.evidence[strongest] <= self.evidence[self.code] else self.classes[strongest]
+
+    def __repr__(self) -> str:
+        given = ", as given" if self.given else ""
+        node, label = plain(self.node), plain(self.prediction)
+        return f"Explanation(node={node!r}, prediction={label!r}{given}, total={self.total:.4f})"
+
+    def __str__(self) -> str:
+        return "\n".join(in_words(self))
+
+    def _repr_html_(self) -> str:
+        return as_html(self)
 
     def against(self, other: Any) -> Contrast:
         """Why the prediction and not `other`."""
@@ -248,6 +302,10 @@ class Explanation:
             "from_labels": [[plain(n), plain(c), amount] for n, c, amount in self.from_labels[:most]],
             "from_features": [[plain(n), amount] for n, amount in self.from_features[:most] if n is not None],
             "from_start": [[plain(n), amount] for n, amount in self.from_start[:most]],
+            "given": self.given,
+            "outvoted_by": plain(self.outvoted_by),
+            "columns": [[plain(n), amount] for n, amount in self.columns[:most] if n is not None],
+            "columns_how": self.columns_how,
             "path": [plain(n) for n in walk],
             "path_amount": amount,
             "error_bound": self.error_bound,

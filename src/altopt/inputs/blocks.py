@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from altopt.arrays import Array, row_blocks
 from altopt.defaults import DEFAULTS
 from altopt.errors import InputError
-from altopt.inputs.inputs import ChangedNodes, Inputs, InputSource, NewNodes, Prepared
+from altopt.inputs.inputs import ChangedNodes, ColumnMap, Inputs, InputSource, NewNodes, Prepared
 from altopt.inputs.memory import InputMemory, SourceShape
 from altopt.io.array_io import finite, with_prefix
 from altopt.operator.feature_matrix import has_missing
@@ -77,6 +77,10 @@ class PreparedBlocks(Prepared):
 
     def renewed(self, changed: ChangedNodes) -> SideBySide:
         return SideBySide(tuple(part.renewed(changed) for part in self.parts))
+
+    @property
+    def column_maps(self) -> list[ColumnMap | int]:
+        return [one for part in self.parts for one in part.column_maps]
 
     @property
     def nbytes(self) -> float:

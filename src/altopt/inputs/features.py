@@ -5,7 +5,7 @@ from typing import Any
 
 from altopt.arrays import Array
 from altopt.errors import InputError
-from altopt.inputs.inputs import ChangedNodes, Inputs, InputSource, NewNodes, PreparedMatrix
+from altopt.inputs.inputs import ChangedNodes, ColumnMap, Inputs, InputSource, NewNodes, PreparedMatrix
 from altopt.inputs.memory import InputMemory, SourceShape
 from altopt.io.array_io import from_arrays, to_arrays
 from altopt.operator.columns import Columns
@@ -28,6 +28,10 @@ class PreparedFeatures(PreparedMatrix):
     @property
     def n_features(self) -> int:
         return len(self.columns.kind)
+
+    @property
+    def column_maps(self) -> list[ColumnMap | int]:
+        return [ColumnMap(self.n_features)]
 
     def state(self) -> dict[str, Array]:
         return to_arrays(self.Z, "Z") | self.columns.state()

@@ -17,7 +17,7 @@ from altopt.inputs.directions import (
     principal_directions,
     random_start,
 )
-from altopt.inputs.inputs import ChangedNodes, Inputs, InputSource, NewNodes, PreparedMatrix
+from altopt.inputs.inputs import ChangedNodes, ColumnMap, Inputs, InputSource, NewNodes, PreparedMatrix
 from altopt.inputs.local_diffusion import product
 from altopt.inputs.memory import NUMBER, InputMemory, SourceShape, sketch_bytes, stored_bytes
 from altopt.inputs.neighbours import edges_along
@@ -62,6 +62,10 @@ class PreparedHops(PreparedMatrix):
             return rows.ties.astype(np.float32)
         way: Direction = "both" if self.direction == "mean" else self.direction
         return row_stochastic(edges_along(rows, way)).astype(np.float32)
+
+    @property
+    def column_maps(self) -> list[ColumnMap | int]:
+        return [ColumnMap(self.coordinates.V.shape[1], self.coordinates.V) for _ in self.hops]
 
     @property
     def nbytes(self) -> float:

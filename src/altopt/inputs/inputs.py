@@ -105,6 +105,22 @@ class ChangedNodes:
     n_steps: int
 
 
+@dataclass(frozen=True)
+class ColumnMap:
+    """How a block of the encoder's columns is made of the columns of X.
+
+    Attributes
+    ----------
+    width : int
+        Columns of the block.
+    V : array (n_features, width), optional
+        A row of the block is, but for centring and scaling, a row of features times V; None: the features themselves.
+    """
+
+    width: int
+    V: Array | None = None
+
+
 class Prepared(ABC):
     """Encoder inputs of the fitted nodes, and the way to make those of new nodes.
 
@@ -131,6 +147,11 @@ class Prepared(ABC):
     def n_features(self) -> int | None:
         """Features that a new node must have; None where `extend` does not read them."""
         return None
+
+    @property
+    def column_maps(self) -> list[ColumnMap | int]:
+        """The blocks of `rows(Z)`, side by side; of one that is not linear in the columns of X its width alone."""
+        return [int(self.rows(self.Z[:1]).shape[1])]
 
     @property
     def nbytes(self) -> float:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from altopt.arrays import Array
-from altopt.inputs.inputs import ChangedNodes, Inputs, InputSource, NewNodes, PreparedMatrix
+from altopt.inputs.inputs import ChangedNodes, ColumnMap, Inputs, InputSource, NewNodes, PreparedMatrix
 from altopt.inputs.memory import InputMemory, SourceShape
 from altopt.io.array_io import from_arrays, to_arrays
 
@@ -30,6 +30,10 @@ class PreparedRaw(PreparedMatrix):
     @property
     def n_features(self) -> int:
         return int(self.Z.shape[1])
+
+    @property
+    def column_maps(self) -> list[ColumnMap | int]:
+        return [ColumnMap(self.n_features)]
 
     def state(self) -> dict[str, Array]:
         return to_arrays(self.Z, "Z")

@@ -8,7 +8,15 @@ import numpy as np
 from altopt.arrays import Array
 from altopt.defaults import DEFAULTS
 from altopt.inputs.directions import few_columns, gram_of, leading_directions, principal_directions
-from altopt.inputs.inputs import ChangedNodes, Inputs, InputSource, NewNodes, Prepared, PreparedMatrix
+from altopt.inputs.inputs import (
+    ChangedNodes,
+    ColumnMap,
+    Inputs,
+    InputSource,
+    NewNodes,
+    Prepared,
+    PreparedMatrix,
+)
 from altopt.inputs.local_diffusion import diffused_again, diffused_from, settle_isolated
 from altopt.inputs.memory import NUMBER, InputMemory, SourceShape, sketch_bytes, stored_bytes
 from altopt.io.array_io import finite, rows_of
@@ -58,6 +66,10 @@ class PreparedReduced(PreparedMatrix):
     @property
     def n_features(self) -> int:
         return len(self.coordinates.V)
+
+    @property
+    def column_maps(self) -> list[ColumnMap | int]:
+        return [ColumnMap(self.coordinates.V.shape[1], self.coordinates.V)]
 
     @property
     def nbytes(self) -> float:

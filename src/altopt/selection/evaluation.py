@@ -335,6 +335,9 @@ class Evaluator:
             average_precision=verdict.average_precision.value,
             average_precision_interval=verdict.average_precision.interval,
             recall=dict(zip(classes.tolist(), verdict.recall)),
+            probabilities=verdict.probabilities,
+            weights=verdict.weights,
+            variance_factor=verdict.variance_factor,
         )
         return result, verdict
 

@@ -207,6 +207,9 @@ class Verdict:
     accuracy: Accuracy
     readout: TemperedShares
     scores: Array  # held-out rows of F, with the column factors they are read with
+    probabilities: Array  # of the held-out nodes
+    weights: Array  # of the held-out labels
+    variance_factor: float
     predicted: Array
     calibration_error: float
     auc: Ranking
@@ -234,6 +237,9 @@ def judge(held: HeldOut) -> Verdict:
         accuracy=accuracy,
         readout=readout,
         scores=scores,
+        probabilities=P,
+        weights=weights,
+        variance_factor=factor,
         predicted=scores.argmax(axis=1),
         calibration_error=calibration_error(P, held.codes, weights),
         auc=roc_auc(ranked),

@@ -82,6 +82,10 @@ class LeaveOneOut:
         ROC AUC, the mean over classes against the rest; NaN below three labels of a class.
     average_precision, average_precision_interval : float, (float, float)
         The same for the average precision.
+    probabilities, weights : array (n_evaluated, n_classes), (n_evaluated,)
+        Class probabilities without the own label, and how much each label counts in the estimates.
+    variance_factor : float
+        By how much the variance of a rate of these labels exceeds that of independent draws.
     recall : dict {class: (value, low, high)}
         The share of each class's labels that was predicted, with its limits; NaN where none could be held out.
 
@@ -113,6 +117,9 @@ class LeaveOneOut:
     average_precision: float = float("nan")
     average_precision_interval: tuple[float, float] = (0.0, 1.0)
     recall: dict[Any, tuple[float, float, float]] = field(default_factory=dict)
+    probabilities: Array = field(default_factory=lambda: np.empty((0, 0)))
+    weights: Array = field(default_factory=lambda: np.empty(0))
+    variance_factor: float = 1.0
 
     @property
     def nodes(self) -> Array:
