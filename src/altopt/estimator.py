@@ -286,7 +286,7 @@ class AltOpt(FittedQuestions, ClassifierMixin, BaseEstimator):  # type: ignore[m
         labels : dict {node: label}, pairs or table with node and label, optional
             -1 or None withdraws a label.
         edges : pairs (source, target), triples with a weight, or table, optional
-            Weight 0 removes an edge.
+            Weight 0 removes an edge. {kind: edges} where the graph has several kinds; so in predict.
         nodes, features : list of ids and a row of features for each, optional
             New nodes.
         refresh : bool

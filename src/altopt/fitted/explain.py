@@ -103,7 +103,17 @@ def explanation(
         own_share=own_share,
         column_shares=of_columns,
         column_names=names,
+        kinds_between=kinds_between(model),
     )
+
+
+def kinds_between(model: FittedModel) -> Callable[[int, int], list[str]] | None:
+    """Which kinds of edges tie two positions and have a weight; None where the graph has no kinds."""
+    log = model.kind_log()
+    if log is None:
+        return None
+    used = [name for name, factor in log.graph.edge_factors.items() if factor > 0]
+    return lambda a, b: [name for name in used if log.weight(name, min(a, b), max(a, b))]
 
 
 def neighbour_shares(system: LinearSystem) -> Shares:

@@ -4,6 +4,7 @@ import heapq
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -84,6 +85,8 @@ class Explanation:
         How these amounts were found.
     path : (list of nodes, float or None)
         The single path that carried most of another node's evidence, and how much.
+    path_kinds : list of list of str
+        The kinds of the edges along that path, one entry an edge; empty where the graph has no kinds.
 
     Examples
     --------
@@ -108,6 +111,7 @@ class Explanation:
     own_share: float | None = field(repr=False)  # 1 / H_ii; None where walks do not add up to G
     column_shares: Callable[[Array, Array, int], ColumnShares] = field(repr=False)
     column_names: list[Any] = field(repr=False)  # of each column of X; equal names are counted together
+    kinds_between: Callable[[int, int], list[str]] | None = field(default=None, repr=False)
 
     @property
     def node(self) -> Any:
@@ -248,7 +252,7 @@ class Explanation:
         tail = float(self.tail @ signs)
         return [*listed, (None, tail)] if tail else listed
 
-    @cached_property
+    @property
     def path(self) -> tuple[list[Any], float | None]:
         """The single path that carried most of another node's evidence here: its nodes, and the amount.
 
@@ -256,6 +260,25 @@ class Explanation:
         is that product times the evidence at j; None where G is no such sum (a fixed number of steps, the squared
         Laplacian), and the path is then the one of strongest ties. ([], 0) where nothing came from elsewhere.
         """
+        walk, amount = self._walk
+        return [self.name(node) for node in walk], amount
+
+    @cached_property
+    def path_kinds(self) -> list[list[str]]:
+        """The kinds of each edge along `path`; empty where the graph has no kinds."""
+        if self.kinds_between is None:
+            return []
+        return [self.kinds_between(a, b) for a, b in pairwise(self._walk[0])]
+
+    def path_in_words(self) -> str:
+        """The path as one line, with the kinds of its edges where the graph has kinds: a -> b, a -(cites)-> b."""
+        walk, kinds = self.path[0], self.path_kinds
+        arrows = [f" -({', '.join(names)})-> " for names in kinds] or [" -> "] * len(walk)
+        return "".join(str(part) for step in zip(walk, [*arrows[: len(walk) - 1], ""]) for part in step)
+
+    @cached_property
+    def _walk(self) -> tuple[list[int], float | None]:
+        """The path by positions."""
         evidence_of = dict(zip(self.parts.nodes.tolist(), self._own_evidence()))
         largest = max((abs(value) for node, value in evidence_of.items() if node != self.place), default=0.0)
         best, best_end, parent = 0.0, None, {self.place: self.place}
@@ -278,7 +301,7 @@ class Explanation:
                     heapq.heappush(heap, (weight * share, j, node))
         walk = []
         while best_end is not None:
-            walk.append(self.name(best_end))
+            walk.append(best_end)
             best_end = None if best_end == self.place else parent[best_end]
         return walk, float(best) if self.own_share is not None else None
 
@@ -308,6 +331,7 @@ class Explanation:
             "columns_how": self.columns_how,
             "path": [plain(n) for n in walk],
             "path_amount": amount,
+            **({"path_kinds": self.path_kinds} if self.kinds_between else {}),
             "error_bound": self.error_bound,
             "nodes_reached": self.parts.n_reached,
         }

@@ -56,7 +56,7 @@ def headline(explanation: "Explanation") -> str:
 def path_in_words(explanation: "Explanation") -> str:
     walk, amount = explanation.path
     carried = "" if amount is None else f" ({amount:.4f})"
-    return f"Strongest path{carried}: " + " -> ".join(str(node) for node in walk) if walk else ""
+    return f"Strongest path{carried}: {explanation.path_in_words()}" if walk else ""
 
 
 def largest(title: str, entries: list[tuple[Any, Any, float]], total: float, top: int) -> list[str]:

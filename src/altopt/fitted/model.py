@@ -10,6 +10,7 @@ from scipy.sparse.csgraph import connected_components
 
 from altopt.arrays import Array, certainty, one_hot
 from altopt.encoders import Learner
+from altopt.fitted.edge_kinds import KindLog
 from altopt.fitted.lock import ModelLock
 from altopt.fitted.system import LinearSystem
 from altopt.graph import Graph
@@ -220,6 +221,13 @@ class FittedModel:
                     system = LinearSystem(graph, A_tilde, weights, self.codes, len(self.classes))
                     self._system = system if system.pushable else None
             return self._system
+
+    def kind_log(self) -> KindLog | None:
+        """The edges of each kind as they are now; None where the graph has no kinds."""
+        with self.lock:
+            if self._system is not None:
+                return self._system.kinds
+            return KindLog(self.last_graph) if self.last_graph.kinds else None
 
     def couples_by_adjacency(self) -> bool:
         """Whether the graph view couples neighbours by A_tilde alone."""

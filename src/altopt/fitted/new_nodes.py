@@ -1,6 +1,7 @@
 """Nodes that were not part of the fit: their edges, the graph extended by them, and their F."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,7 @@ import scipy.sparse as sp
 
 from altopt.arrays import Array
 from altopt.errors import InputError
+from altopt.fitted.edge_kinds import OfKind, split_by_kind
 from altopt.fitted.model import FittedModel, node_kinds
 from altopt.graph import Graph, tables
 from altopt.graph.ids import comes_from
@@ -19,6 +21,8 @@ from altopt.operator import NormalizedAdjacency
 from altopt.operator.feature_matrix import empty_rows
 from altopt.operator.knn import Neighbours
 
+Ends = tuple[Array, Array, Array]  # positions of sources and targets, and weights
+
 
 def probabilities_of_new_nodes(model: FittedModel, X: Any, row_ids: Any, edges: Any) -> Array:
     """F of new nodes as probabilities.
@@ -28,12 +32,26 @@ def probabilities_of_new_nodes(model: FittedModel, X: Any, row_ids: Any, edges: 
     with model.lock:
         if edges is None and model.neighbours is not None:
             return model.readout.soften(by_neighbours(model, model.neighbours, X))
-        graph = model.graph
-        ends = resolve_edges(graph, X.shape[0], row_ids, [] if edges is None else edges)
-        return model.readout.soften(by_solve(model, graph, X, ends), kinds_of(model, X, ends))
+        grown, ends = with_new_nodes(model.graph, X.shape[0], row_ids, edges)
+        return model.readout.soften(by_solve(model, grown, X), kinds_of(model, X, ends))
 
 
-def kinds_of(model: FittedModel, X: Any, ends: tuple[Array, Array, Array]) -> Array:
+def with_new_nodes(graph: Graph, n_new: int, row_ids: Any, edges: Any) -> tuple[Graph, Ends]:
+    """The graph with new nodes at its end, and the edges along which these are smoothed."""
+    if not graph.kinds:
+        ends = resolve_edges(graph, n_new, row_ids, [] if edges is None else edges)
+        return graph.grown(n_new, *ends), ends
+    given = {} if edges is None else split_by_kind(graph.kinds, edges)
+    by_kind = {
+        name: resolve_edges(kind, n_new, row_ids, given.get(name, [])) for name, kind in graph.kinds.items()
+    }
+    kinds = {name: kind.grown(n_new, *by_kind[name]) for name, kind in graph.kinds.items()}
+    used = [by_kind[name] for name, factor in graph.edge_factors.items() if factor > 0]
+    source, target, weight = (np.concatenate(column) for column in zip(*used))
+    return graph.with_kinds(kinds), (source, target, weight)
+
+
+def kinds_of(model: FittedModel, X: Any, ends: Ends) -> Array:
     """NodeKind of new nodes: without edges, or without features and tied to none that anything is known of."""
     n, n_new = model.n_nodes, X.shape[0]
     source, target, _ = ends
@@ -47,15 +65,14 @@ def kinds_of(model: FittedModel, X: Any, ends: tuple[Array, Array, Array]) -> Ar
     return node_kinds(np.zeros(n_new, dtype=bool), isolated, reached)
 
 
-def by_solve(model: FittedModel, graph: Graph, X: Any, ends: tuple[Array, Array, Array]) -> Array:
-    """F of the new nodes, from one solve over known and new nodes together."""
+def by_solve(model: FittedModel, grown: Graph, X: Any) -> Array:
+    """F of the new nodes, the last of a grown graph, from one solve over known and new nodes together."""
     n_new = X.shape[0]
-    grown_graph = graph.grown(n_new, *ends)
-    A_tilde = model.normalized(grown_graph)
-    new = new_nodes(grown_graph, A_tilde, X, model.restart, model.n_diffusion)
+    A_tilde = model.normalized(grown)
+    new = new_nodes(grown, A_tilde, X, model.restart, model.n_diffusion)
     P = np.concatenate([model.encoder_output, encoder_output_of(model, new)])
     codes = np.concatenate([model.codes, np.full(n_new, UNKNOWN, dtype=model.codes.dtype)])
-    objective = model.objective_on(grown_graph, A_tilde, codes, P)
+    objective = model.objective_on(grown, A_tilde, codes, P)
     start = np.zeros_like(P)
     start[codes != UNKNOWN] = model.Y
     return model.solver.solve(objective, start).F[-n_new:]
@@ -69,7 +86,7 @@ def by_neighbours(model: FittedModel, neighbours: Neighbours, X: Any) -> Array:
     rows, known = neighbours.edges_of(X)
     graph, n, n_new = model.graph, model.n_nodes, X.shape[0]
     if not model.couples_by_adjacency():  # another view has another row: solve it
-        return by_solve(model, graph, X, (rows + n, known, np.ones(len(rows))))
+        return by_solve(model, graph.grown(n_new, rows + n, known, np.ones(len(rows))), X)
     degrees = np.bincount(rows, minlength=n_new)[rows] * np.maximum(graph.degrees[known], 1.0)
     ties = sp.csr_array((1.0 / np.sqrt(degrees), (rows, known)), shape=(n_new, n + n_new))
     edges = sp.csr_array((np.ones(len(rows)), (rows, known)), shape=ties.shape)
@@ -84,13 +101,15 @@ def encoder_output_of(model: FittedModel, new: NewNodes) -> Array:
     return model.encoder.predict(rows.astype(np.float64))
 
 
-def resolve_edges(graph: Graph, n_new: int, new_ids: Any, edges: Any) -> tuple[Array, Array, Array]:
+def resolve_edges(graph: Graph, n_new: int, new_ids: Any, edges: Any) -> Ends:
     """Edge ends as positions (known nodes 0..n-1, new ones from n on) and weights.
 
     Pairs are (row of X_new, known node id). A table with source/target names either kind at either end: a new
     node by its id (X_new's index) or, without ids, its row; everything else is a known node's id. A list of
     such parts is taken together.
     """
+    if isinstance(edges, dict):
+        split_by_kind((), edges)
     if isinstance(edges, (list, tuple)) and any(tables.is_table(part) for part in edges):
         parts = [resolve_edges(graph, n_new, new_ids, part) for part in edges]
         sources, targets, weights = (np.concatenate(column) for column in zip(*parts))
@@ -162,21 +181,64 @@ def new_nodes(
 ) -> NewNodes:
     """The last nodes of a grown graph, as encoder inputs see them; A_tilde is that of the grown graph."""
     nodes = np.arange(grown.n_nodes - X_new.shape[0], grown.n_nodes)
-    return NewNodes(X_new, A_tilde.matrix[nodes], *edges_of(grown, nodes), restart, n_steps)
+    new = NewNodes(X_new, A_tilde.matrix[nodes], *edges_of(grown, nodes), restart, n_steps)
+    return new_nodes_by_kind(new, grown, A_tilde.self_loops)
+
+
+def new_nodes_by_kind(new: NewNodes, grown: Graph, self_loops: bool) -> NewNodes:
+    """New nodes with their edges of each kind."""
+    nodes = np.arange(grown.n_nodes - new.X.shape[0], grown.n_nodes)
+    kinds = {}
+    for name, kind in grown.kinds.items():
+        ties = NormalizedAdjacency(kind.adjacency, self_loops).matrix[nodes]
+        kinds[name] = NewNodes(new.X, ties, *edges_of(kind, nodes), new.restart, new.n_steps)
+    return replace(new, kinds=kinds)
 
 
 def changed_nodes(
     before: Graph, now: Graph, A_tilde: NormalizedAdjacency, restart: float, n_steps: int
 ) -> ChangedNodes:
     """The nodes whose edges, or rows of A_tilde (that of `now`), are others than before; new ones left out."""
-    was = NormalizedAdjacency(before.adjacency, A_tilde.self_loops).matrix
+    self_loops = A_tilde.self_loops
+    was = NormalizedAdjacency(before.adjacency, self_loops).matrix
     nodes = differing(was, A_tilde.matrix)
-    if before.directed_adjacency is not None:  # an edge may have got its other direction alone
-        A, B = before.directed_adjacency, now.directed_adjacency
-        nodes = np.unique(np.concatenate([nodes, differing(A, B), differing(A.T.tocsr(), B.T.tocsr())]))
+    pairs = [(before, now), *((kind, now.kinds[name]) for name, kind in before.kinds.items())]
+    for earlier, later in pairs[1:]:
+        rows = (NormalizedAdjacency(one.adjacency, self_loops).matrix for one in (earlier, later))
+        nodes = np.union1d(nodes, differing(*rows))
+    for earlier, later in pairs:
+        if earlier.directed_adjacency is not None:  # an edge may have got its other direction alone
+            A, B = earlier.directed_adjacency, later.directed_adjacency
+            nodes = np.unique(np.concatenate([nodes, differing(A, B), differing(A.T.tocsr(), B.T.tocsr())]))
     ties_before = was[nodes]
     ties_before.resize((len(nodes), now.n_nodes))
-    return ChangedNodes(nodes, A_tilde.matrix[nodes], ties_before, *edges_of(now, nodes), restart, n_steps)
+    changed = ChangedNodes(nodes, A_tilde.matrix[nodes], ties_before, *edges_of(now, nodes), restart, n_steps)
+    return changed_nodes_by_kind(changed, before, now, self_loops)
+
+
+def changed_nodes_by_kind(changed: ChangedNodes, before: Graph, now: Graph, self_loops: bool) -> ChangedNodes:
+    """Changed nodes with their edges of each kind, before and now."""
+    nodes, kinds = changed.nodes, {}
+    for name, kind in now.kinds.items():
+        was = NormalizedAdjacency(before.kinds[name].adjacency, self_loops).matrix[nodes]
+        was.resize((len(nodes), now.n_nodes))
+        ties = NormalizedAdjacency(kind.adjacency, self_loops).matrix[nodes]
+        kinds[name] = replace(
+            changed, ties=ties, ties_before=was, **dict(zip(("out", "into"), edges_of(kind, nodes)))
+        )
+    return replace(changed, kinds=kinds)
+
+
+def nodes_near_kinds(before: Graph, now: Graph, requested: dict[str, OfKind]) -> Array:
+    """The ends of edges that are set, and their neighbours of that kind, before and now."""
+    near = [np.empty(0, dtype=np.int64)]
+    for name, (edges, _) in requested.items():
+        ends = np.unique(np.array([*edges], dtype=np.int64).ravel())
+        near.append(ends)
+        for graph in (before, now):
+            A = graph.kinds[name].adjacency
+            near.append(A[ends[ends < A.shape[0]]].indices.astype(np.int64))
+    return np.unique(np.concatenate(near))
 
 
 def differing(before: Any, now: Any) -> Array:

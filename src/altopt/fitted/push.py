@@ -16,9 +16,12 @@ import numpy as np
 from altopt.arrays import Array
 from altopt.errors import InputError
 from altopt.fitted.draft import Draft, Solved
+from altopt.fitted.edge_kinds import Edges, KindChange, with_arcs
 from altopt.fitted.model import FittedModel
+from altopt.fitted.new_nodes import changed_nodes_by_kind, new_nodes_by_kind, nodes_near_kinds
 from altopt.fitted.request import Request
-from altopt.fitted.system import LinearSystem, Row, Undo, with_arcs
+from altopt.fitted.system import LinearSystem, Row, Undo
+from altopt.graph import Graph
 from altopt.graph.validation import UNKNOWN
 from altopt.inputs import ChangedNodes, NewNodes
 from altopt.operator.kernels.push import Push, push
@@ -55,6 +58,9 @@ class PushUpdate:
         self.scale_before: dict[int, float] = {}
         self.near = np.empty(0, dtype=np.int64)  # nodes whose encoder inputs are to be renewed
         self.normalized_before: Any = None
+        self.of_kinds: KindChange | None = None  # where the graph has kinds
+        self.graph_before: Graph | None = None  # where encoder inputs read kinds
+        self._graph_now: Graph | None = None
 
     @property
     def codes(self) -> Array:
@@ -82,11 +88,17 @@ class PushUpdate:
 
     def change_graph(self, refresh: bool) -> None:
         system, request = self.system, self.request
-        if system.self_loops and any(weight not in (None, 0.0, 1.0) for weight in request.edges.values()):
-            raise PushGaveUp  # the mean edge weight changes, and with it every self-loop
+        reads_kinds = self.model.candidate.inputs.reads_kinds
+        self.graph_before = self.model.graph if reads_kinds else None
         if request.new_ids:
             system.grow(request.new_ids, self.undo_stack)
-        self.rows = self.changed_rows()
+        edges: Edges = dict(request.edges)
+        if system.kinds is not None:
+            self.of_kinds = system.kinds.change(request.by_kind, self.no_such_edge)
+            edges = dict(self.of_kinds.sums)
+        if system.self_loops and any(weight not in (None, 0.0, 1.0) for weight in edges.values()):
+            raise PushGaveUp  # the mean edge weight changes, and with it every self-loop
+        self.rows = self.changed_rows(edges)
         self.touched_carried = self.store
         for c in self.rows:
             columns, weights = system.row(c)
@@ -98,7 +110,10 @@ class PushUpdate:
         for c, (columns, weights) in self.rows.items():
             system.replace(c, columns, weights, self.undo_stack)
 
-    def changed_rows(self) -> dict[int, Row]:
+    def no_such_edge(self, a: int, b: int) -> InputError:
+        return no_such_edge(*self.names(np.array([a, b])))
+
+    def changed_rows(self, edges: Edges) -> dict[int, Row]:
         """New rows of A for the ends of edges that really change."""
         rows: dict[int, dict[int, float]] = {}
 
@@ -109,11 +124,11 @@ class PushUpdate:
             return rows[node]
 
         changed = set()
-        for (a, b), weight in self.request.edges.items():
+        for (a, b), weight in edges.items():
             now = row(a).get(b, 0.0)
             wanted = (now or self.system.edge_weight) if weight is None else weight
-            if wanted == now == 0.0:
-                raise no_such_edge(*self.names(np.array([a, b])))
+            if wanted == now == 0.0 and self.of_kinds is None:
+                raise self.no_such_edge(a, b)
             if wanted == now:
                 continue
             changed |= {a, b}
@@ -130,6 +145,8 @@ class PushUpdate:
         near += [columns for columns, _ in self.rows.values()]
         if self.model.last_graph.directed_adjacency is not None:
             near += [np.array(pair, dtype=np.int64) for pair in self.request.arcs]
+        if self.graph_before is not None:
+            near.append(nodes_near_kinds(self.graph_before, self.graph_now(), self.request.by_kind))
         nodes = np.unique(np.concatenate(near)).astype(np.int64)
         return np.asarray(nodes[nodes < self.n_before])
 
@@ -138,14 +155,28 @@ class PushUpdate:
         A, system = self.model.last_graph.directed_adjacency, self.system
         if A is None:
             return None
+        if system.kinds is not None:
+            return self.graph_now().directed_adjacency
         return with_arcs(A, system.n_nodes, [*system.log, *system.arcs(self.request.arcs)])
+
+    def graph_now(self) -> Graph:
+        """The graph of several kinds with this update's edges."""
+        if self._graph_now is None:
+            assert self.system.kinds is not None
+            self._graph_now = self.system.kinds.graph_now(
+                self.system.n_nodes, self.system.names, self.of_kinds
+            )
+        return self._graph_now
 
     # encoder inputs
 
     def new_nodes(self) -> NewNodes:
         system, nodes = self.system, np.arange(self.n_before, self.system.n_nodes)
         edges = (system.normalized_rows(nodes), *system.edges_of(self.directed(), nodes))
-        return NewNodes(self.request.X, *edges, self.model.restart, self.model.n_diffusion)
+        new = NewNodes(self.request.X, *edges, self.model.restart, self.model.n_diffusion)
+        return (
+            new if self.graph_before is None else new_nodes_by_kind(new, self.graph_now(), system.self_loops)
+        )
 
     def changed_nodes(self) -> ChangedNodes | None:
         if not len(self.near):
@@ -153,7 +184,10 @@ class PushUpdate:
         system, nodes = self.system, self.near
         edges = system.edges_of(self.directed(), nodes)
         rows = (system.normalized_rows(nodes), self.normalized_before, *edges)
-        return ChangedNodes(nodes, *rows, self.model.restart, self.model.n_diffusion)
+        changed = ChangedNodes(nodes, *rows, self.model.restart, self.model.n_diffusion)
+        if self.graph_before is None:
+            return changed
+        return changed_nodes_by_kind(changed, self.graph_before, self.graph_now(), system.self_loops)
 
     # F
 
@@ -236,14 +270,17 @@ class PushUpdate:
     def commit(self, draft: Draft) -> None:
         system, n_logged = self.system, len(self.system.log)
         self.undo_stack.append(lambda: system.log.__delitem__(slice(n_logged, None)))
-        system.log += system.arcs(self.request.arcs)
+        if system.kinds is None or self.of_kinds is None:
+            system.log += system.arcs(self.request.arcs)
+        else:
+            system.kinds.keep(self.of_kinds, self.undo_stack)
         system.carried.absorb(self.residual)
         system.largest, system.rounding = self.largest, self.rounding
 
     def tidy(self) -> None:
         if self.system.is_long():
             self.model.last_graph = self.model.graph  # the log leads to the same graph from here too
-            self.system.lay_out_again()
+            self.system.lay_out_again(self.model.last_graph)
 
 
 def no_such_edge(source: Any, target: Any) -> InputError:

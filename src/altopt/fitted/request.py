@@ -9,6 +9,7 @@ import numpy as np
 
 from altopt.arrays import Array
 from altopt.errors import InputError
+from altopt.fitted.edge_kinds import Edges, OfKind, split_by_kind
 from altopt.fitted.explanation import plain
 from altopt.fitted.model import FittedModel
 from altopt.graph import tables
@@ -16,8 +17,6 @@ from altopt.graph.ids import comes_from
 from altopt.graph.placement import MAX_WEIGHT, MIN_WEIGHT, is_weight
 from altopt.graph.validation import UNKNOWN, is_unknown
 from altopt.operator.knn import Neighbours
-
-Edges = dict[tuple[int, int], float | None]  # the lower position first; 0 removes, None is a weight not given
 
 
 @dataclass(frozen=True)
@@ -63,10 +62,11 @@ class Request:
     """Labels, edges and nodes of an update, by position; new nodes follow the known ones."""
 
     labels: dict[int, int]  # position -> class number, -1 withdraws
-    edges: Edges
+    edges: Edges  # of all kinds, without weights, where the graph has kinds
     arcs: list[tuple[int, int]]  # the edges in the direction each was named
     new_ids: list[Any]
     X: Any  # features of the new nodes
+    by_kind: dict[str, OfKind] = field(default_factory=dict)  # where the graph has kinds
 
 
 @dataclass(frozen=True)
@@ -96,11 +96,17 @@ def read_request(
             ) from error
 
     codes = {} if labels is None else read_labels(model.classes, labels, place)
-    pairs, arcs = ({}, []) if edges is None else read_edges(edges, place)
+    kinds, by_kind = model.last_graph.kinds, {}
+    pairs, arcs = ({}, []) if edges is None or kinds else read_edges(edges, place)
+    if edges is not None and kinds:
+        given = split_by_kind(kinds, edges)
+        by_kind = {kind: OfKind(*read_edges(part, place)) for kind, part in given.items()}
+        pairs = {pair: None for of_kind in by_kind.values() for pair in of_kind.edges}
+        arcs = [arc for of_kind in by_kind.values() for arc in of_kind.arcs]
     X = None if features is None else features.X
     if edges is None and new_ids and model.neighbours is not None:
         pairs, arcs = nearest(model.neighbours, model.n_nodes, X)
-    return Request(codes, pairs, arcs, new_ids, X)
+    return Request(codes, pairs, arcs, new_ids, X, by_kind)
 
 
 def nearest(neighbours: Neighbours, n: int, X: Any) -> tuple[Edges, list[tuple[int, int]]]:
@@ -219,6 +225,8 @@ def label_pairs(labels: Any) -> list[tuple[Any, Any]]:
 
 def read_edges(edges: Any, place: Callable[[Any, str], int]) -> tuple[Edges, list[tuple[int, int]]]:
     """Weights by pairs of positions, and the direction each was named in."""
+    if isinstance(edges, dict):
+        split_by_kind((), edges)
     if tables.is_table(edges):
         columns = tables.columns(edges, ("source", "target"), ("weight",))
         parts = [columns[name].tolist() for name in ("source", "target", "weight") if name in columns]

@@ -1,5 +1,6 @@
 """An update by a new solve on all nodes, for models that a local push does not serve."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -8,11 +9,12 @@ import scipy.sparse as sp
 from altopt.arrays import Array, one_hot
 from altopt.errors import InputError
 from altopt.fitted.draft import Draft, Solved
+from altopt.fitted.edge_kinds import OfKind, with_arcs
 from altopt.fitted.model import FittedModel
 from altopt.fitted.new_nodes import changed_nodes, new_nodes
 from altopt.fitted.push import no_such_edge
 from altopt.fitted.request import Request
-from altopt.fitted.system import joined, with_arcs
+from altopt.fitted.system import joined
 from altopt.graph import Graph
 from altopt.graph.validation import UNKNOWN
 from altopt.inputs import ChangedNodes, NewNodes
@@ -109,6 +111,12 @@ class ResolveUpdate:
 
 def with_changes(graph: Graph, request: Request) -> Graph:
     """The graph with edges set, removed and added, and new nodes at its end."""
+    if graph.kinds:
+        kinds = {}
+        for kind, own in graph.kinds.items():
+            asked = request.by_kind.get(kind, OfKind({}, []))
+            kinds[kind] = with_changes(own, replace(request, edges=asked.edges, arcs=asked.arcs, by_kind={}))
+        return graph.with_kinds(kinds)
     n = graph.n_nodes + len(request.new_ids)
     A = sp.lil_array(graph.adjacency.astype(np.float64))
     A.resize((n, n))

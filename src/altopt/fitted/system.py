@@ -7,6 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from altopt.arrays import Array, inverse_sqrt
+from altopt.fitted.edge_kinds import Arc, KindLog, with_arcs
 from altopt.graph import Graph
 from altopt.graph.ids import find_position
 from altopt.graph.validation import UNKNOWN
@@ -16,7 +17,6 @@ from altopt.operator.kernels.push import Push, Pushed, SystemRows, push
 EPSILON = float(np.finfo(np.float64).eps)
 Row = tuple[Array, Array]  # columns and weights
 Undo = Callable[[], None]
-Arc = tuple[int, int, float]  # source, target, weight
 
 BLOCK_SIZE = 2_000_000  # entries of F whose residual is computed at once
 MAX_STIFFNESS = 1e6  # H_kk / lambda1 up to which rounding leaves a push something to promise
@@ -69,7 +69,8 @@ class LinearSystem:
         self.largest = 0.0  # no row of `carried` is above this times sqrt(d)
         self.ids = None if graph.positional else {name: k for k, name in enumerate(graph.ids.tolist())}
         self.names = None if graph.positional else graph.ids
-        self.log: list[Arc] = []  # edges set since the system was made
+        self.log: list[Arc] = []  # edges set since the system was made, where the graph has no kinds
+        self.kinds = KindLog(graph) if graph.kinds else None
         self.n_nodes_of_graph = graph.n_nodes
         self.left: float | None = None
         # the degree each node had when `left` was measured, for nodes whose degree has changed since
@@ -246,9 +247,10 @@ class LinearSystem:
     def is_long(self) -> bool:
         """Whether replaced rows and the log of edges take more memory than they are worth."""
         limit = MAX_LOG + len(self.base) // 64
-        return len(self.log) > limit or self.n_extra > limit + len(self.base) // 2
+        n_logged = len(self.log) if self.kinds is None else len(self.kinds.arcs)
+        return n_logged > limit or self.n_extra > limit + len(self.base) // 2
 
-    def lay_out_again(self) -> None:
+    def lay_out_again(self, graph: Graph) -> None:
         """Rows that follow each other, no log: for the Graph as it is now. All at once, or not at all."""
         A = self.matrix()
         self.__dict__.update(
@@ -260,6 +262,7 @@ class LinearSystem:
             extra_weights=np.empty(64),
             n_extra=0,
             log=[],
+            kinds=KindLog(graph) if graph.kinds else None,
             n_nodes_of_graph=self.n_nodes,
         )
 
@@ -269,6 +272,8 @@ class LinearSystem:
 
     def graph(self, made_from: Graph) -> Graph:
         """The Graph as it is now; `made_from` is the one the system was made from."""
+        if self.kinds is not None:
+            return self.kinds.graph_now(self.n_nodes, self.names)
         if not self.log and self.n_nodes_of_graph == self.n_nodes:
             return made_from
         A = self.matrix()
@@ -279,32 +284,6 @@ class LinearSystem:
         if directed is not None:
             directed = with_arcs(directed, self.n_nodes, self.log)
         return made_from.with_edges(A, directed, self.names)
-
-
-def with_arcs(A: Any, n_nodes: int, arcs: Iterable[Arc]) -> Any:
-    """A directed adjacency with edges (source, target, weight) set one after another.
-
-    The opposite direction, where it exists, gets the same weight; weight 0 removes both.
-    """
-    weights: dict[tuple[int, int], float] = {}
-    for source, target, weight in arcs:
-        opposite = weights.get((target, source))
-        if opposite is None:
-            opposite = A[target, source] if max(source, target) < A.shape[0] else 0.0
-        weights[source, target] = weight
-        if opposite or not weight:
-            weights[target, source] = weight
-    grown = A.astype(np.float64)
-    grown.resize((n_nodes, n_nodes))
-    if not weights:
-        return grown
-    at, values = np.array(list(weights)).T, np.array(list(weights.values()))
-    before = np.asarray(grown[at[0], at[1]]).ravel()
-    # first out, then in: a sum with zero is exact
-    grown = sp.csr_array(grown - sp.csr_array((before, (at[0], at[1])), shape=grown.shape))
-    grown = sp.csr_array(grown + sp.csr_array((values, (at[0], at[1])), shape=grown.shape))
-    grown.eliminate_zeros()
-    return grown
 
 
 def joined(ids: Array, names: list[Any]) -> Array:

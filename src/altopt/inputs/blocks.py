@@ -184,6 +184,10 @@ class BlockInputs(Inputs):
     def reads_labels(self) -> bool:
         return any(part.reads_labels for part in self.parts)
 
+    @property
+    def reads_kinds(self) -> bool:
+        return any(part.reads_kinds for part in self.parts)
+
     def restore(self, state: dict[str, Array]) -> PreparedBlocks:
         parts = tuple(part.restore(with_prefix(state, f"{k}.")) for k, part in enumerate(self.parts))
         sizes = finite(state, "sizes", (len(parts), 2))

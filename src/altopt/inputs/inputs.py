@@ -1,7 +1,7 @@
 """The contract of encoder inputs: rows for the fitted nodes, for new nodes, and for nodes whose edges change."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Self
 
@@ -83,6 +83,7 @@ class NewNodes:
     into: Any  # weights of the edges that lead to them
     restart: float  # of the fit's diffusion
     n_steps: int
+    kinds: dict[str, "NewNodes"] = field(default_factory=dict)  # the same by their edges of each kind
 
     @property
     def isolated(self) -> Array:
@@ -103,6 +104,7 @@ class ChangedNodes:
     into: Any
     restart: float
     n_steps: int
+    kinds: dict[str, "ChangedNodes"] = field(default_factory=dict)  # the same by their edges of each kind
 
 
 @dataclass(frozen=True)
@@ -211,6 +213,11 @@ class Inputs(ABC):
     @property
     def reads_labels(self) -> bool:
         """Whether they are made from the labels around a node, too: then every fold needs its own."""
+        return False
+
+    @property
+    def reads_kinds(self) -> bool:
+        """Whether they read edges by their kind, beside the weighted sum of all kinds."""
         return False
 
     def unscaled(self) -> "Inputs":
