@@ -35,7 +35,7 @@ wheel: | $(BIN)/python
 	$(PYTHON) -m venv $(EMPTY)
 	$(EMPTY)/bin/python $(PIP) dist/altopt-*.whl
 	$(EMPTY)/bin/python .ci/core.py dist $(EMPTY)
-	$(EMPTY)/bin/python $(PIP) "$$(ls dist/altopt-*.whl)[torch,report]"
+	$(EMPTY)/bin/python $(PIP) "$$(ls dist/altopt-*.whl)[torch]"
 	$(EMPTY)/bin/altopt demo --out $(EMPTY)/demo
 
 # the paper's tables and figures: runs that are not on record yet (hours), and the page about all of them
@@ -100,7 +100,7 @@ $(BIN)/python:
 
 # the package with the extras that the demo shows
 .make/run: $(SOURCES) | $(BIN)/python
-	$(INSTALL) -e ".[torch,report]"
+	$(INSTALL) -e ".[torch]"
 	@mkdir -p .make && touch $@
 
 # altopt and altopt-lab with everything tests, docs and comparisons need

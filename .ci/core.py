@@ -26,8 +26,7 @@ assert not parts & {"results", "lab", "tests", "data"}, parts
 
 extras = (
     "torch",
-    "jinja2",
-    "plotly",
+    "fastapi",
     "pandas",
     "polars",
     "networkx",
@@ -69,7 +68,12 @@ options = [
 ]
 subprocess.run([scripts / "altopt", "fit", *options, f"--out={scratch / 'fit'}"], check=True)
 assert (scratch / "fit" / "predictions.parquet").is_file()
-for command, extra in ((["demo"], "torch"), (["report", str(scratch / "fit")], "report"), (["bench"], "lab")):
+assert (scratch / "fit" / "report.html").is_file()
+for command, extra in (
+    (["demo"], "torch"),
+    (["explore", str(scratch / "fit")], "explore"),
+    (["bench"], "lab"),
+):
     refused = subprocess.run([scripts / "altopt", *command], capture_output=True, text=True, check=False)
     print(refused.stderr.strip())
     assert refused.returncode == 2, refused

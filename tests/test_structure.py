@@ -98,8 +98,8 @@ def test_a_cycle_is_found():
 
 
 ROOMS = """
-    arrays errors threads settings defaults graph table operator views solvers inputs encoders training selection fitted
-    io datasets checks estimator tuning cli
+    arrays errors threads settings defaults drawing graph table operator views solvers inputs encoders training
+    selection fitted io datasets checks estimator tuning cli
 """
 # what stores models stands after them; checkpoints, folders and arrays on disk are used by earlier rooms
 EARLY = {f"altopt.io.{name}" for name in ("array_io", "checkpoint", "files", "fingerprint", "folder")}

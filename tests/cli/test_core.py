@@ -15,7 +15,7 @@ WITHOUT_EXTRAS = """
 import sys
 from importlib.machinery import PathFinder
 
-EXTRAS = {"torch", "jinja2", "plotly", "pandas", "polars", "networkx", "torch_geometric", "ogb", "lightgbm"}
+EXTRAS = {"torch", "fastapi", "uvicorn", "pandas", "polars", "networkx", "torch_geometric", "ogb", "lightgbm"}
 
 class CoreOnly(PathFinder):
     @classmethod
@@ -76,21 +76,21 @@ def test_a_default_fit_and_what_follows_need_the_core_only(tmp_path):
     assert (ran.stdout, ran.stderr) == ("0\n", "")
 
 
-def test_a_fit_without_the_report_extra_writes_the_rest_and_says_so(tmp_path):
+def test_a_fit_with_the_core_writes_its_report(tmp_path):
     files = tables(tmp_path, "csv", "text")
-    files["out"].mkdir()
-    (files["out"] / "report.html").write_text("<title>AltOpt of an earlier fit</title>")
     ran = command(*fit_call(files, "--rounds", "1", "--encoder", "linear"))
     assert ran.returncode == 0, ran.stderr
-    assert sorted(path.name for path in files["out"].iterdir()) == ["model", "predictions.parquet"]
-    assert "report.html was left out. The HTML report needs jinja2, which is not installed." in ran.stderr
-    assert "pip install 'altopt[report]'" in ran.stderr
+    assert sorted(path.name for path in files["out"].iterdir()) == [
+        "model",
+        "predictions.parquet",
+        "report.html",
+    ]
 
 
 @pytest.mark.parametrize(
     ("arguments", "extra"),
     [
-        (["demo"], "torch,report"),
+        (["demo"], "torch"),
         (["fit", "--paper", "mse"], "torch"),
         (["fit", "--encoder", "mlp"], "torch"),
     ],

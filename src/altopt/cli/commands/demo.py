@@ -25,8 +25,7 @@ def demo(
     from altopt.errors import require_extra
     from altopt.io.files import check_output
 
-    for module in ("torch", "jinja2", "plotly"):
-        require_extra(module, "torch,report", "altopt demo")
+    require_extra("torch", "torch", "altopt demo")
     check_output(out, "--out", folder=True)
     steps = Console(stderr=True, markup=False, highlight=False)
     if quiet:

@@ -1,147 +1,110 @@
-"""The report page: facts about a fit, its charts and its least confident nodes."""
+"""The report page: sections about a fitted model in the order in which people ask."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from altopt import AltOpt
-from altopt.cli.report import charts
+from altopt.cli.report import held_out, nodes, parts
 from altopt.cli.result import Result
-from altopt.errors import require_extra
+from altopt.drawing.html import Html, element, table
+from altopt.drawing.page import page
+from altopt.fitted.picture import picture_of
 from altopt.io.files import write_text
 
-HERE = Path(__file__).parent
-N_LEAST_SURE = 15
+SECTIONS: dict[str, tuple[str, Callable[[AltOpt], Html | None]]] = {
+    "quality": ("How good is it?", held_out.how_good),
+    "graph": ("The graph", lambda model: None),  # its place; drawn by the front end
+    "suspicious": ("Suspicious labels", nodes.suspicious),
+    "next": ("What to label next", nodes.to_label_next),
+    "sizes": ("Class sizes", parts.class_sizes),
+    "worth": ("What the graph is worth", parts.worth_of_graph),
+    "parts": ("Which parts were chosen, and why", parts.parts_chosen),
+    "columns": ("How columns were read", parts.columns_read),
+    "unreached": ("Unreached and unsure nodes", nodes.unreached),
+    "fit": ("The fit", parts.how_it_went),
+}
 
 
 def model_report(model: AltOpt, path: str | Path) -> None:
     """Write the report on one fitted model."""
-    write(Path(path), title="AltOpt report", lead=None, results=[], sections=[section(model, None)])
+    data: dict[str, Any] = {}
+    body = [element("h1", "AltOpt report"), about(model), *sections(model, "", data)]
+    write_text(path, page("AltOpt report", main(*body), data))
 
 
 def demo_report(results: Sequence[Result], models: Mapping[str, AltOpt], path: str | Path) -> None:
-    """Write the demo's comparison and a section for the model fitted on each data set."""
+    """Write the demo's comparison and the sections about the model fitted on each data set."""
     lead = (
-        "Accuracy on the nodes whose label was hidden, as mean ± standard deviation over the same seeded "
-        "splits for every method, each on one thread."
+        "Accuracy on the nodes whose label was hidden, as mean ± standard deviation over the same seeded splits for "
+        "every method, each on one thread."
     )
-    sections = [section(model, name) for name, model in models.items()]
-    write(Path(path), title="AltOpt demo", lead=lead, results=list(results), sections=sections)
+    best: dict[str, float] = {}
+    for result in results:
+        best[result.dataset] = max(result.mean, best.get(result.dataset, 0.0))
+    rows = []
+    for result in results:
+        accuracy = f"{100 * result.mean:.1f} ± {100 * result.sd:.1f}"
+        strong = result.mean == best[result.dataset]
+        accuracy = element("strong", accuracy) if strong else accuracy
+        rows.append((result.dataset, result.method, accuracy, f"{result.mean_seconds:.3f}", result.how))
+    head = ("Data", "Method", "Accuracy, %", "Seconds a fit", "How it was run")
+    comparison = element("section", table(head, rows, caption="Methods compared", numbers=(2, 3)))
+    data: dict[str, Any] = {}
+    body: list[Any] = [element("h1", "AltOpt demo"), element("p", lead, class_="soft"), comparison]
+    for k, (name, model) in enumerate(models.items()):
+        body += [element("h1", name), about(model), *sections(model, f"{k}-", data)]
+    write_text(path, page("AltOpt demo", main(*body), data))
 
 
-def section(model: AltOpt, name: str | None) -> dict[str, Any]:
-    """Everything the page says about one model."""
-    graph = model.graph_
-    n, n_labelled = graph.n_nodes, int(model.labelled_.sum())
+def main(*content: Any) -> Html:
+    return element("main", *content, class_="report")
+
+
+def about(model: AltOpt) -> Html:
+    """The size of the problem in one line."""
+    graph, n_labelled = model.graph_, int(model.labelled_.sum())
     facts = [
-        ("Nodes", f"{n:,}"),
+        ("Nodes", f"{graph.n_nodes:,}"),
         ("Edges, built from X" if model.neighbours_ is not None else "Edges", f"{graph.n_edges:,}"),
         ("Features", f"{model.n_features_in_:,}"),
         ("Classes", f"{len(model.classes_):,}"),
-        ("Given labels", f"{n_labelled:,} ({n_labelled / n:.1%})"),
+        ("Given labels", f"{n_labelled:,} ({n_labelled / graph.n_nodes:.1%})"),
         ("Unreached nodes", f"{int((~model.reached_).sum()):,}"),
     ]
-    facts += held_out_facts(model)
-    figures = [
-        (
-            "Class sizes",
-            "Each class's share of the given labels and of all nodes' labels.",
-            charts.class_sizes(model),
-        ),
-        (
-            "Confidence",
-            "Confidence of the nodes without a given label: 0 is a uniform distribution, 1 is certainty.",
-            charts.confidence(model),
-        ),
-        (
-            "Objective",
-            "The objective and its three parts after each update of F; training the encoder between two "
-            "updates moves P, so the objective may also rise.",
-            charts.objective(model),
-        ),
-    ]
-    return {
-        "name": name,
-        "facts": facts,
-        "outcome": model.outcome_,
-        "figures": figures,
-        "least_sure": least_sure(model),
-        "settings": settings_of(model),
-    }
+    shown = [element("div", element("dt", name), element("dd", value)) for name, value in facts]
+    return element("dl", shown, class_="facts")
 
 
-def held_out_facts(model: AltOpt) -> list[tuple[str, str]]:
-    """What held-out labels say, where there were any and the model is as it was fitted."""
-    held_out = model.fitted_.leave_one_out
-    if isinstance(held_out, str) or np.isnan(held_out.accuracy):
-        return []
-    facts = [("Expected accuracy", held_out.in_words()), ("How labels were drawn", held_out.draw)]
-    if not np.isnan(held_out.auc):
-        facts.append(("Expected ROC AUC", with_interval(held_out.auc, held_out.auc_interval)))
-    return facts
+def sections(model: AltOpt, prefix: str, data: dict[str, Any]) -> list[Html]:
+    """All sections; what the front end draws is added to `data`."""
+    made = []
+    for name, (title, content) in SECTIONS.items():
+        shown = graph_figure(model, f"{prefix}graph-data", data) if name == "graph" else content(model)
+        if shown is not None:
+            place = f"{prefix}{name}"
+            heading = element("h2", title, id=f"{place}-title")
+            made.append(element("section", heading, shown, id=place, aria_labelledby=f"{place}-title"))
+    return made
 
 
-def with_interval(value: float, interval: tuple[float, float]) -> str:
-    low, high = interval
-    return f"{value:.2f} ({low:.2f} to {high:.2f})"
-
-
-def settings_of(model: AltOpt) -> list[tuple[str, str]]:
-    """Each setting by name; one that was left open with what the fit took."""
-    taken = {"restart": model.restart_} | {
-        key: getattr(model.plan_, key)
-        for key in ("feature_weight", "label_weight", "encoder", "inputs", "graph_view")
-    }
-    rows = []
-    for key, value in sorted(model.get_params(deep=False).items()):
-        open_ = value is None and key in taken
-        rows.append((key, f"{shown(taken[key])} (left open)" if open_ else shown(value)))
-    return rows
-
-
-def least_sure(model: AltOpt) -> list[tuple[str, ...]]:
-    """Of the unlabelled nodes, those nothing reaches first, then by confidence: id, label, runner-up, ..."""
-    nodes = np.flatnonzero(~model.labelled_)
-    nodes = nodes[np.lexsort((model.confidence_[nodes], model.reached_[nodes]))[:N_LEAST_SURE]]
-    rows = []
-    for node in nodes:
-        S = model.label_distributions_[node]
-        first, second = np.argsort(-S, kind="stable")[:2]
-        names = [f"{model.classes_[k]} ({S[k]:.0%})" for k in (first, second)]
-        reached = "yes" if model.reached_[node] else "no"
-        rows.append((str(model.graph_.ids[node]), *names, f"{model.confidence_[node]:.3f}", reached))
-    return rows
-
-
-def shown(value: Any) -> str:
-    """A setting in words: classes by their name, the rest as Python prints it."""
-    text = value.__name__ if isinstance(value, type) else repr(value)
-    return text if len(text) <= 200 else text[:199] + "…"
-
-
-def write(path: Path, **content: Any) -> None:
-    """Render the page about models."""
-    best: dict[str, float] = {}
-    for result in content["results"]:
-        best[result.dataset] = max(result.mean, best.get(result.dataset, 0.0))
-    render(HERE / "template.html.j2", path, best=best, **content)
-
-
-def render(template: Path, path: Path, **content: Any) -> None:
-    """Render a template with plotly inlined once; the whole file or none of it.
-
-    A template may include the files of its own folder and of this one.
-    """
-    jinja2 = require_extra("jinja2", "report", "The HTML report")
-    plotly = require_extra("plotly.offline", "report", "The HTML report")
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader([template.parent, HERE]),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
+def graph_figure(model: AltOpt, name: str, data: dict[str, Any]) -> Html:
+    """The place of the graph's picture, with what it shows in words."""
+    drawn = picture_of(model.fitted_)
+    data[name] = drawn
+    if "regions" in drawn:
+        what = (
+            f"{len(drawn['ids']):,} of {drawn['n_nodes']:,} nodes, drawn in {len(drawn['regions'])} regions that hang "
+            "together; lines are as wide as the edges between two regions are many."
+        )
+    else:
+        what = f"All {drawn['n_nodes']:,} nodes and {drawn['n_edges']:,} edges."
+    said = f"{what} Colour is the label, paler where it is in doubt; large dots have a given label."
+    if "#8a8f98" in drawn["colours"]:
+        said += " Classes beyond the eight largest are grey."
+    needs_script = element(
+        "p", "The picture needs a browser with scripts; all else on this page does not.", class_="soft"
     )
-    script = require_extra("markupsafe", "report", "The HTML report").Markup(plotly.get_plotlyjs())
-    page = environment.get_template(template.name).render(plotly=script, **content)
-    write_text(path, page)
+    return element(
+        "figure", element("figcaption", said), element("div", needs_script, class_="canvas"), data_graph=name
+    )

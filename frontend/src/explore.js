@@ -1,0 +1,2 @@
+// The labelling page.
+export function explore() {}

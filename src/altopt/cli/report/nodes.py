@@ -1,0 +1,114 @@
+"""What a report says of single nodes: labels that look wrong, labels worth having, and nodes that nothing reaches."""
+
+from typing import Any
+
+import numpy as np
+
+from altopt import AltOpt
+from altopt.drawing.html import Html, element, join, table
+from altopt.fitted.picture import name_of
+from altopt.graph.validation import UNKNOWN
+
+N_SUSPICIOUS, N_NEXT, N_LISTED = 20, 12, 15
+
+
+def suspicious(model: AltOpt) -> Html:
+    """Given labels that all other evidence outvotes, worst first, with the reason."""
+    held_out = model.fitted_.leave_one_out
+    if isinstance(held_out, str):
+        return element("p", f"Which labels look wrong {held_out}")
+    found = [entry for entry in held_out.suspicious() if entry[3] < 0]
+    if not found:
+        return element("p", "No given label is outvoted by the rest of the evidence.")
+    rows = [
+        (name_of(node), given, instead, f"{margin:+.2f}", reason(model, model.graph_.position(node)))
+        for node, given, instead, margin in found[:N_SUSPICIOUS]
+    ]
+    labels = int(model.labelled_.sum())
+    said = (
+        f"{len(found):,} of {labels:,} given labels are outvoted by everything else that is known"
+        f"{f'; the worst {len(rows)} of them' if len(found) > len(rows) else ''}. "
+        "The margin is the given class's share of the score without the node's own label, less the best other."
+    )
+    head = ("Node", "Given", "Rather", "Margin", "Why")
+    return join(element("p", said), table(head, rows, caption="Suspicious labels", numbers=(3,)))
+
+
+def reason(model: AltOpt, at: int) -> str:
+    """What speaks against a node's label, in words: its neighbours and its features."""
+    fitted = model.fitted_
+    neighbours = fitted.graph.adjacency[[at]].indices
+    said = []
+    if len(neighbours):
+        labels, known = fitted.labels[neighbours], fitted.codes[neighbours] != UNKNOWN
+        top = int(np.bincount(labels).argmax())
+        given = int(np.sum(known & (labels == top)))
+        how = f", {given} of them by a given label" if given else ", as predicted"
+        said.append(
+            f"{int(np.sum(labels == top))} of {len(neighbours)} neighbours are {fitted.classes[top]}{how}"
+        )
+    P = fitted.encoder_output[at]
+    if P.sum() > 0:
+        said.append(f"its features say {fitted.classes[int(P.argmax())]}")
+    return "; ".join(said) + "." if said else "It has neither neighbours nor features."
+
+
+def to_label_next(model: AltOpt) -> Html:
+    """Nodes whose label would correct most others."""
+    if bool(model.labelled_.all()):
+        return element("p", "Every node came with a label.")
+    suggested = model.suggest(N_NEXT)
+    fitted, rows = model.fitted_, []
+    for node, gain in suggested:
+        at = model.graph_.position(node)
+        P = fitted.readout.soften(fitted.scores[[at]], fitted.kinds(np.array([at])))[0]
+        first, second = np.argsort(-P, kind="stable")[:2]
+        rows.append(
+            (
+                name_of(node),
+                f"{gain:.2f}",
+                f"{fitted.classes[first]} ({P[first]:.0%})",
+                f"{fitted.classes[second]} ({P[second]:.0%})",
+            )
+        )
+    said = (
+        "The labels that are expected to correct most wrong ones, each given those above it. altopt explore and "
+        "altopt label ask for them one by one."
+    )
+    head = ("Node", "Expected corrections", "Label now", "Runner-up")
+    return join(element("p", said), table(head, rows, caption="What to label next", numbers=(1,)))
+
+
+def unreached(model: AltOpt) -> Html:
+    """Nodes that nothing is known of, and those whose label says least."""
+    nodes = np.flatnonzero(~model.reached_)
+    names = [name_of(model.graph_.ids.item(int(k))) for k in nodes[:N_LISTED]]
+    if len(nodes):
+        more = f" and {len(nodes) - len(names):,} more" if len(nodes) > len(names) else ""
+        said = (
+            f"{len(nodes):,} of {len(model.reached_):,} nodes have no features and no path to a labelled node. "
+            f"Their label is a guess from the class sizes: {', '.join(names)}{more}."
+        )
+    else:
+        said = "Every node has features, or a path to a labelled node."
+    return join(element("p", said), least_sure(model))
+
+
+def least_sure(model: AltOpt) -> Html | None:
+    """The reached nodes without a label whose prediction is least certain."""
+    nodes = np.flatnonzero(~model.labelled_ & model.reached_)
+    nodes = nodes[np.argsort(model.confidence_[nodes], kind="stable")[:N_LISTED]]
+    if not len(nodes):
+        return None
+    fitted = model.fitted_
+    P = fitted.readout.soften(fitted.scores[nodes], fitted.kinds(nodes))
+    rows: list[tuple[Any, ...]] = []
+    for k, row in zip(nodes.tolist(), P):
+        first, second = np.argsort(-row, kind="stable")[:2]
+        label, runner_up = (f"{fitted.classes[j]} ({row[j]:.0%})" for j in (first, second))
+        rows.append((name_of(model.graph_.ids.item(k)), label, runner_up, f"{fitted.confidence[k]:.3f}"))
+    head = ("Node", "Label (probability)", "Runner-up", "Confidence")
+    return join(
+        element("h3", "Least sure of the others"),
+        table(head, rows, caption="The nodes whose label is least certain", numbers=(3,)),
+    )

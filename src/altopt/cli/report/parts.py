@@ -1,0 +1,227 @@
+"""What a report says of the fit itself: class sizes, what the graph is worth, the parts chosen, and how it went."""
+
+import platform
+import sys
+from collections.abc import Mapping
+from dataclasses import asdict, is_dataclass
+from typing import Any
+
+import numpy as np
+
+from altopt import AltOpt, __version__
+from altopt.arrays import Array
+from altopt.cli.report.held_out import details
+from altopt.drawing import charts
+from altopt.drawing.charts import Series, percent
+from altopt.drawing.html import Html, element, join, table
+from altopt.drawing.palette import COLOURS, GIVEN, GREY, PREDICTED
+
+MAX_BARS = 30  # further classes are summed in one bar
+MAX_COLUMNS = 60
+PARTS = {"objective": GREY, "features": COLOURS[0], "graph": COLOURS[2], "labels": COLOURS[1]}
+
+
+def class_sizes(model: AltOpt) -> Html:
+    """Each class's share of the given labels and of the labels of all nodes."""
+    names, given, predicted = sizes(model)
+    label = "Each class's share of the given labels and of all nodes' labels."
+    series = [
+        Series("given labels", (given / max(given.sum(), 1)).tolist(), colour=GIVEN),
+        Series("all nodes", (predicted / max(predicted.sum(), 1)).tolist(), colour=PREDICTED),
+    ]
+    rows = [(name, f"{a:,}", f"{b:,}") for name, a, b in zip(names, given.tolist(), predicted.tolist())]
+    head = ("Class", "Given", "All nodes")
+    return join(
+        element("p", label, class_="soft"),
+        charts.bars(names, series, label),
+        details("The numbers", table(head, rows, caption="Class sizes", numbers=(1, 2))),
+    )
+
+
+def sizes(model: AltOpt) -> tuple[list[str], Array, Array]:
+    """Names of the classes, how often each is given, and how many nodes it has; small ones beyond many as one."""
+    given, predicted = (
+        counts(y, model.classes_) for y in (model.transduction_[model.labelled_], model.transduction_)
+    )
+    names = [str(name) for name in model.classes_.tolist()]
+    if len(names) <= MAX_BARS:
+        return names, given, predicted
+    order = np.argsort(-predicted, kind="stable")
+    top, rest = order[: MAX_BARS - 1], order[MAX_BARS - 1 :]
+    given, predicted = (np.append(values[top], values[rest].sum()) for values in (given, predicted))
+    return [*(names[k] for k in top), f"{len(rest):,} other classes"], given, predicted
+
+
+def counts(labels: Array, classes: Array) -> Array:
+    """How often each class occurs."""
+    return np.bincount(np.searchsorted(classes, labels), minlength=len(classes))
+
+
+def worth_of_graph(model: AltOpt) -> Html:
+    """Held-out accuracy with the graph and without it, and how much each kind of edge counts."""
+    found = model.graph_help_
+    parts: list[Any] = []
+    if found is None:
+        parts.append(element("p", "The fit did not compare the graph with the features alone."))
+    else:
+        change = "adds" if found.gain >= 0 else "takes away"
+        said = (
+            f"With the graph {percent(found.with_graph)} of held-out labels are predicted correctly, from the "
+            f"features alone {percent(found.features_alone)}: the graph {change} "
+            f"{100 * abs(found.gain):.1f} percentage points."
+        )
+        parts.append(element("p", said))
+        rows = [(name, *pair) for name, pair in list(found.per_class.items())[:MAX_BARS]]
+        series = [
+            Series("with the graph", [row[1] for row in rows], colour=COLOURS[2]),
+            Series("features alone", [row[2] for row in rows], colour=GREY),
+        ]
+        parts.append(
+            charts.bars([row[0] for row in rows], series, "Held-out labels predicted correctly, by class.")
+        )
+    weights = getattr(model, "edge_weights_", None)
+    if isinstance(weights, Mapping) and len(weights) > 1:
+        series = [Series("weight", [float(w) for w in weights.values()], colour=COLOURS[2])]
+        label = "How much each kind of edge counts."
+        parts += [element("h3", "Kinds of edges"), charts.bars(list(weights), series, label, "{:.3g}".format)]
+    return join(parts)
+
+
+def parts_chosen(model: AltOpt) -> Html:
+    """Which candidate was taken, why, and those it was compared with."""
+    choice = model.choice_
+    parts: list[Any] = [
+        element("p", element("strong", str(choice["plan"])), ". ", str(choice.get("reason", "")))
+    ]
+    considered = [entry for entry in choice.get("considered", []) if isinstance(entry, Mapping)]
+    if considered:
+        rows = [
+            (
+                entry["plan"],
+                percent(float(entry["accuracy"])),
+                f"{entry['error']:.3f}",
+                f"{entry['weight']:.2f}" if entry.get("weight") else "",
+                f"{entry['seconds']:.2f}",
+                entry.get("dropped", ""),
+            )
+            for entry in considered
+        ]
+        head = ("Candidate", "Right", "Log loss", "Weight", "Seconds", "Remark")
+        caption = "The candidates, judged by held-out labels"
+        parts.append(table(head, rows, caption=caption, numbers=(1, 2, 3, 4)))
+    return join(parts)
+
+
+def columns_read(model: AltOpt) -> Html | None:
+    """How each column of a table was read, where the model says so."""
+    columns = getattr(model, "columns_", None)
+    if not columns:
+        return None
+    rows = [as_row(entry) for entry in (columns.items() if isinstance(columns, Mapping) else columns)]
+    shown = rows[:MAX_COLUMNS]
+    keys = list(dict.fromkeys(key for row in shown for key in row))
+    cells = [[row.get(key, "") for key in keys] for row in shown]
+    more = f"The first {len(shown)} of {len(rows):,} columns." if len(rows) > len(shown) else None
+    said = None if more is None else element("p", more, class_="soft")
+    return join(said, table([key.replace("_", " ") for key in keys], cells, caption="How columns were read"))
+
+
+def as_row(entry: Any) -> dict[str, Any]:
+    """A record about a column as names and values."""
+    if is_dataclass(entry) and not isinstance(entry, type):
+        return asdict(entry)
+    if isinstance(entry, Mapping):
+        return dict(entry)
+    if isinstance(entry, tuple) and hasattr(entry, "_asdict"):
+        return dict(entry._asdict())
+    if isinstance(entry, tuple) and len(entry) == 2:
+        return {"column": entry[0], "read as": entry[1]}
+    return {"column": entry}
+
+
+def how_it_went(model: AltOpt) -> Html:
+    """Settings, versions, time, memory and the objective after each round: for whoever asks."""
+    return join(
+        element("p", model.outcome_),
+        details("Settings", table(("Setting", "Value"), settings_of(model), caption="Settings")),
+        details(
+            "Versions, time and memory",
+            table(("What", "Value"), circumstances(model), caption="Circumstances"),
+        ),
+        details("The objective, round by round", trace(model)),
+    )
+
+
+def settings_of(model: AltOpt) -> list[tuple[Any, Any]]:
+    """Each setting by name; one that was left open with what the fit took."""
+    taken = {"restart": model.restart_} | {
+        key: getattr(model.plan_, key)
+        for key in ("feature_weight", "label_weight", "encoder", "inputs", "graph_view")
+    }
+    rows = []
+    for key, value in sorted(model.get_params(deep=False).items()):
+        left_open = value is None and key in taken
+        value = f"{shown(taken[key])} (left open)" if left_open else shown(value)
+        rows.append((element("code", key), element("code", value)))
+    return rows
+
+
+def shown(value: Any) -> str:
+    """A setting in words: classes by their name, the rest as Python prints it."""
+    text = value.__name__ if isinstance(value, type) else repr(value)
+    return text if len(text) <= 200 else text[:199] + "…"
+
+
+def circumstances(model: AltOpt) -> list[tuple[str, str]]:
+    """Versions of what computed, the seconds of the rounds, and the memory of this process."""
+    import scipy
+    import sklearn
+
+    from altopt.operator.kernels.dispatch import description
+
+    seconds = sum(float(entry.get("seconds", 0.0)) for entry in model.trace_)
+    tried = sum(float(entry.get("seconds", 0.0)) for entry in model.choice_.get("considered", []))
+    rows = [
+        ("altopt", f"{__version__} ({description()})"),
+        ("Python", platform.python_version()),
+        ("numpy, scipy, scikit-learn", f"{np.__version__}, {scipy.__version__}, {sklearn.__version__}"),
+        ("System", f"{platform.system()} {platform.machine()}"),
+        ("Seconds of the rounds", f"{seconds:.2f}"),
+        ("Seconds of candidates judged", f"{tried:.2f}"),
+        ("Seed", str(model.seed_)),
+    ]
+    peak = peak_memory()
+    return rows if peak is None else [*rows, ("Peak memory of the process", f"{peak / 1e6:,.0f} MB")]
+
+
+def peak_memory() -> float | None:
+    """The most memory that this process has had, in bytes, where the system says so."""
+    try:
+        import resource
+    except ImportError:
+        return None
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return float(peak if sys.platform == "darwin" else 1024 * peak)
+
+
+def trace(model: AltOpt) -> Html:
+    """The objective and its three parts after each update of F."""
+    rounds = [float(entry["round"]) for entry in model.trace_]
+    series = [
+        Series(part, [float(entry[part]) for entry in model.trace_], rounds, colour=colour)
+        for part, colour in PARTS.items()
+    ]
+    said = (
+        "The objective and its three parts after each update of F; training the encoder between two updates moves P, "
+        "so the objective may also rise."
+    )
+    rows = [
+        (entry["round"], *(f"{entry[part]:.5g}" for part in PARTS), f"{entry.get('seconds', 0.0):.3f}")
+        for entry in model.trace_
+    ]
+    head = ("Round", *PARTS, "Seconds")
+    return join(
+        element("p", said, class_="soft"),
+        charts.lines(series, said, "round", "value"),
+        table(head, rows, caption="Rounds", numbers=range(len(head))),
+    )

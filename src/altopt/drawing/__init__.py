@@ -1,0 +1,1 @@
+"""Pictures and words about a fit: HTML that escapes what it is given, charts as SVG, and whole pages."""

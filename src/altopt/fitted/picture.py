@@ -1,0 +1,109 @@
+"""The graph as a picture shows it: all of a small one, sampled nodes in regions of a large one."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from altopt.arrays import Array
+from altopt.drawing.layout import positions
+from altopt.drawing.palette import class_colours
+from altopt.fitted.model import FittedModel
+from altopt.graph.validation import UNKNOWN
+from altopt.operator.kernels.reorder import community_order
+
+MAX_NODES, MAX_EDGES = 3000, 15_000  # drawn whole up to here
+N_REGIONS, N_SAMPLED = 40, 2400
+MAX_NAME = 80  # characters of an id or a class
+
+
+def picture_of(model: FittedModel) -> dict[str, Any]:
+    """What the front end draws: ids, labels and doubt of nodes, edges between them, and regions of a large graph."""
+    with model.lock:
+        graph = model.graph
+        order = community_order(graph.adjacency)
+        sizes = np.bincount(model.labels, minlength=len(model.classes))
+        shared = {
+            "classes": [name_of(name) for name in model.classes.tolist()],
+            "colours": class_colours(sizes.tolist()),
+            "sizes": sizes.tolist(),
+            "n_nodes": graph.n_nodes,
+            "n_edges": graph.n_edges,
+        }
+        if graph.n_nodes <= MAX_NODES and graph.n_edges <= MAX_EDGES:
+            places = np.round(1000 * positions(graph.adjacency, order, model.seed)).astype(int)[order]
+            drawn = {"x": places[:, 0].tolist(), "y": places[:, 1].tolist()}
+            return shared | nodes_of(model, graph.adjacency, graph.ids, order) | drawn
+        regions = Regions.of(model, graph.adjacency, order)
+        return shared | nodes_of(model, graph.adjacency, graph.ids, regions.sampled) | regions.record()
+
+
+def nodes_of(model: FittedModel, adjacency: Any, ids: Array, nodes: Array) -> dict[str, Any]:
+    """Ids, labels, doubt and edges of these nodes, by their place in the list."""
+    probabilities = model.readout.soften(model.scores[nodes], model.kinds(nodes))
+    doubt = 1.0 - probabilities[np.arange(len(nodes)), model.labels[nodes]]
+    given = model.codes[nodes] != UNKNOWN
+    edges = sp.triu(sp.csr_array(adjacency[nodes][:, nodes])).tocoo()
+    return {
+        "ids": [name_of(ids.item(int(k))) for k in nodes],
+        "label": model.labels[nodes].tolist(),
+        "doubt": np.where(given, 0, np.round(100 * doubt)).astype(int).tolist(),
+        "given": np.flatnonzero(given).tolist(),
+        "edges": np.stack([edges.row, edges.col], axis=1).ravel().tolist(),
+    }
+
+
+@dataclass(frozen=True)
+class Regions:
+    """Groups of about as many nodes each that hang together, some of their nodes, and the edges between groups."""
+
+    sampled: Array
+    region: Array  # of each sampled node
+    sizes: Array
+    labels: Array  # the most frequent class of each
+    ties: Array  # regions x regions
+
+    @classmethod
+    def of(cls, model: FittedModel, adjacency: Any, order: Array) -> "Regions":
+        n = len(order)
+        n_regions = min(N_REGIONS, n)
+        region_of = np.empty(n, dtype=np.int64)
+        region_of[order] = np.arange(n) * n_regions // n
+        member = sp.csr_array((np.ones(n), (region_of, np.arange(n))), shape=(n_regions, n))
+        ties = (member @ (adjacency @ member.T)).toarray()
+        labels = sp.csr_array((np.ones(n), (region_of, model.labels)), shape=(n_regions, len(model.classes)))
+        sampled = sample(region_of, model.codes != UNKNOWN, model.seed)
+        return cls(
+            sampled=sampled,
+            region=region_of[sampled],
+            sizes=np.bincount(region_of, minlength=n_regions),
+            labels=labels.toarray().argmax(axis=1),
+            ties=ties,
+        )
+
+    def record(self) -> dict[str, Any]:
+        a, b = np.nonzero(np.triu(self.ties, 1))
+        return {
+            "region": self.region.tolist(),
+            "regions": [
+                {"size": int(size), "label": int(label)} for size, label in zip(self.sizes, self.labels)
+            ],
+            "ties": [[int(i), int(j), round(float(self.ties[i, j]), 3)] for i, j in zip(a, b)],
+        }
+
+
+def sample(region_of: Array, labelled: Array, seed: int) -> Array:
+    """Nodes of every region in proportion to its size; of those with a given label up to a third of all."""
+    rng = np.random.default_rng(seed)
+    given = np.flatnonzero(labelled)
+    given = rng.permutation(given)[: N_SAMPLED // 3]
+    others = rng.permutation(np.flatnonzero(~labelled))[: N_SAMPLED - len(given)]
+    chosen = np.concatenate([given, others])
+    return np.asarray(chosen[np.argsort(region_of[chosen], kind="stable")])
+
+
+def name_of(value: Any) -> str:
+    """An id or class as text that fits beside a node."""
+    shown = str(value)
+    return shown if len(shown) <= MAX_NAME else shown[: MAX_NAME - 1] + "…"

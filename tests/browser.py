@@ -1,0 +1,74 @@
+"""A real Chromium for the tests of pages: what it fetches and what it complains about is noted."""
+
+import json
+import os
+import shutil
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--enable-unsafe-swiftshader"]
+FLAGS += [f"--disable-{what}" for what in ("background-networking", "component-update", "sync")]
+AXE = Path(__file__).parents[1] / "frontend" / "node_modules" / "axe-core" / "axe.min.js"
+WIDTHS, SCHEMES = (1280, 390), ("light", "dark")
+
+
+@contextmanager
+def chromium():
+    """The browser; the test is skipped, and says so, where there is none."""
+    program = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if program is None:
+        pytest.skip("no Chromium installed")
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    with playwright.sync_playwright() as running:
+        browser = running.chromium.launch(executable_path=program, args=FLAGS)
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+class Page:
+    """A tab, with all it asked for and all it complained about."""
+
+    def __init__(self, browser, width=1280, scheme="light", **more):
+        self.context = browser.new_context(
+            viewport={"width": width, "height": 900}, color_scheme=scheme, accept_downloads=True, **more
+        )
+        self.tab = self.context.new_page()
+        self.tab.set_default_timeout(30_000)
+        self.asked, self.complaints = [], []
+        self.tab.on("request", lambda request: self.asked.append(request.url))
+        self.tab.on("console", self.note)
+        self.tab.on("pageerror", lambda error: self.complaints.append(str(error)))
+
+    def note(self, message):
+        if message.type == "error":
+            self.complaints.append(message.text)
+
+    def elsewhere(self, home):
+        """Requests to anywhere but `home`."""
+        return [url for url in self.asked if not url.startswith((home, "data:", "blob:"))]
+
+    def faults(self):
+        """What axe-core finds that keeps people out: serious and critical faults."""
+        if not AXE.is_file():
+            pytest.skip("axe-core is not installed: npm ci in frontend/")
+        self.tab.evaluate(AXE.read_text(encoding="utf-8"))
+        found = self.tab.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
+        grave = [each for each in found if each["impact"] in ("serious", "critical")]
+        return [f"{each['id']}: {json.dumps([node['html'] for node in each['nodes']][:3])}" for each in grave]
+
+    def picture(self, name):
+        """A screenshot of the whole page, kept where ALTOPT_SCREENSHOTS names a folder."""
+        folder = os.environ.get("ALTOPT_SCREENSHOTS")
+        image = self.tab.screenshot(full_page=True)
+        if folder:
+            Path(folder).mkdir(parents=True, exist_ok=True)
+            (Path(folder) / f"{name}.png").write_bytes(image)
+        return image
+
+    def close(self):
+        self.context.close()
