@@ -17,20 +17,20 @@ def suspicious(model: AltOpt) -> Html:
     held_out = model.fitted_.leave_one_out
     if isinstance(held_out, str):
         return element("p", f"Which labels look wrong {held_out}")
-    found = [entry for entry in held_out.suspicious() if entry[3] < 0]
+    found = held_out.suspicious()
     if not found:
         return element("p", "No given label is outvoted by the rest of the evidence.")
     rows = [
-        (name_of(node), given, instead, f"{margin:+.2f}", reason(model, model.graph_.position(node)))
+        (name_of(node), given, instead, f"{np.exp(margin):.1%}", reason(model, model.graph_.position(node)))
         for node, given, instead, margin in found[:N_SUSPICIOUS]
     ]
     labels = int(model.labelled_.sum())
     said = (
         f"{len(found):,} of {labels:,} given labels are outvoted by everything else that is known"
         f"{f'; the worst {len(rows)} of them' if len(found) > len(rows) else ''}. "
-        "The margin is the given class's share of the score without the node's own label, less the best other."
+        "What is left for the given class: its share of the score without the node's own label."
     )
-    head = ("Node", "Given", "Rather", "Margin", "Why")
+    head = ("Node", "Given", "Rather", "Left for it", "Why")
     return join(element("p", said), table(head, rows, caption="Suspicious labels", numbers=(3,)))
 
 

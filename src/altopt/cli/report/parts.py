@@ -3,7 +3,6 @@
 import platform
 import sys
 from collections.abc import Mapping
-from dataclasses import asdict, is_dataclass
 from typing import Any
 
 import numpy as np
@@ -79,12 +78,27 @@ def worth_of_graph(model: AltOpt) -> Html:
         parts.append(
             charts.bars([row[0] for row in rows], series, "Held-out labels predicted correctly, by class.")
         )
-    weights = getattr(model, "edge_weights_", None)
-    if isinstance(weights, Mapping) and len(weights) > 1:
-        series = [Series("weight", [float(w) for w in weights.values()], colour=COLOURS[2])]
-        label = "How much each kind of edge counts."
-        parts += [element("h3", "Kinds of edges"), charts.bars(list(weights), series, label, "{:.3g}".format)]
-    return join(parts)
+    return join(parts, kinds_of_edges(model))
+
+
+def kinds_of_edges(model: AltOpt) -> Html | None:
+    """How much each kind of edge counts, and what it adds, where several were given."""
+    weights, found = model.edge_weights_, model.graph_help_
+    if len(weights) < 2:
+        return None
+    worth = {} if found is None else found.per_kind
+    rows = [
+        (
+            kind,
+            f"{weight:.2f}",
+            *([percent(worth[kind].alone), f"{100 * worth[kind].gain:+.1f}"] if kind in worth else "  "),
+        )
+        for kind, weight in weights.items()
+    ]
+    head = ("Kind of edges", "Weight", "Right along it alone", "Points it adds to the others")
+    return join(
+        element("h3", "Kinds of edges"), table(head, rows, caption="Kinds of edges", numbers=(1, 2, 3))
+    )
 
 
 def parts_chosen(model: AltOpt) -> Html:
@@ -113,30 +127,18 @@ def parts_chosen(model: AltOpt) -> Html:
 
 
 def columns_read(model: AltOpt) -> Html | None:
-    """How each column of a table was read, where the model says so."""
-    columns = getattr(model, "columns_", None)
-    if not columns:
+    """How each column of a table was read, where X was one."""
+    if model.fitted_.reader is None:
         return None
-    rows = [as_row(entry) for entry in (columns.items() if isinstance(columns, Mapping) else columns)]
-    shown = rows[:MAX_COLUMNS]
-    keys = list(dict.fromkeys(key for row in shown for key in row))
-    cells = [[row.get(key, "") for key in keys] for row in shown]
-    more = f"The first {len(shown)} of {len(rows):,} columns." if len(rows) > len(shown) else None
+    columns = model.columns_
+    rows = [
+        (column.name, column.kind, column.how, percent(column.missing) if column.missing else "")
+        for column in columns[:MAX_COLUMNS]
+    ]
+    more = f"The first {len(rows)} of {len(columns):,} columns." if len(columns) > len(rows) else None
     said = None if more is None else element("p", more, class_="soft")
-    return join(said, table([key.replace("_", " ") for key in keys], cells, caption="How columns were read"))
-
-
-def as_row(entry: Any) -> dict[str, Any]:
-    """A record about a column as names and values."""
-    if is_dataclass(entry) and not isinstance(entry, type):
-        return asdict(entry)
-    if isinstance(entry, Mapping):
-        return dict(entry)
-    if isinstance(entry, tuple) and hasattr(entry, "_asdict"):
-        return dict(entry._asdict())
-    if isinstance(entry, tuple) and len(entry) == 2:
-        return {"column": entry[0], "read as": entry[1]}
-    return {"column": entry}
+    head = ("Column", "Kind", "How", "Missing")
+    return join(said, table(head, rows, caption="How columns were read", numbers=(3,)))
 
 
 def how_it_went(model: AltOpt) -> Html:
