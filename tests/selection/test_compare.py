@@ -48,6 +48,7 @@ class Told:
 
     def __init__(self, answers, n_labels=60):
         self.answers, self.n_labels, self.asked, self.mixed, self.cuts = answers, n_labels, [], {}, {}
+        self.agreement = {}
 
     def codes_of(self, k):
         return np.zeros(self.n_labels, dtype=int)
@@ -60,7 +61,9 @@ class Told:
         p = self.answers[candidate](np.arange(self.n_labels) + k * self.n_labels)
         if isinstance(p, str):
             raise np.linalg.LinAlgError(p)
-        return Judged(np.stack([p, 1 - p], axis=1), 0.5, self.cuts.get(candidate))
+        return Judged(
+            np.stack([p, 1 - p], axis=1), 0.5, self.cuts.get(candidate), self.agreement.get(candidate)
+        )
 
     def mix(self, parts, weights, temperatures):
         mixed = candidate_of(NoGraphView, name="mixture", n_rounds=0)
@@ -156,6 +159,17 @@ def test_of_dear_candidates_the_first_that_is_clearly_behind_is_the_last(dear, a
     assert (("second", 0) in judge.asked) == asked
     dropped = {entry.candidate.name: entry.dropped for entry in choice.considered}["second"]
     assert ("not tried: 'first'" in dropped) != asked
+
+
+@pytest.mark.parametrize(("agreement", "taken"), [(50.0, "usual"), (-50.0, "usual"), (0.5, "features alone")])
+def test_where_edges_agree_by_chance_features_need_no_clear_lead(agreement, taken):
+    default, alone = candidate_of(), candidate_of(NoGraphView, name="features alone")
+    judge = Told({default: steady(0.8), alone: steady(0.81)}, n_labels=3)
+    judge.agreement = {alone: agreement}
+    assert choose(default, [alone], judge).plan.name == taken
+    behind = Told({default: steady(0.8), alone: steady(0.79)}, n_labels=3)
+    behind.agreement = {alone: agreement}
+    assert choose(default, [alone], behind).plan is default
 
 
 @pytest.mark.parametrize(("cut", "taken"), [(0.3, "usual"), (0.02, "graph alone")])

@@ -8,6 +8,7 @@ from altopt.selection.estimate import (
     Accuracy,
     choice_optimism,
     clear_winner,
+    learning_gain,
     limits,
     nothing_learnt,
     recalls,
@@ -54,12 +55,29 @@ def test_a_clear_winner_must_win_by_standard_errors_and_by_a_gain():
     assert clear_winner(losses, np.array([0.0, 100.0, 100.0]), 0.0, bag) == 0
 
 
-def test_optimism_lowers_the_value_by_half_and_the_lower_limit_by_the_whole():
+def test_optimism_lowers_the_value_and_the_lower_limit_and_what_a_fold_is_worth_raises_the_upper():
     plain, flattered = Accuracy(0.8, 0.01), Accuracy(0.8, 0.01, 0.1)
-    assert flattered.value == pytest.approx(0.75)
-    assert Accuracy(0.8, 0.01, 0.1, at_random=False).value == 0.8
+    assert round(flattered.value, 12) == 0.7
+    assert flattered.interval[0] < plain.interval[0]
     assert flattered.interval[1] == plain.interval[1]
-    assert flattered.interval[0] == pytest.approx(limits(0.7, 0.01)[0])
+    better = Accuracy(0.8, 0.01, 0.1, 0.05)
+    assert round(better.value, 12) == 0.75
+    assert better.interval[0] == flattered.interval[0]
+    assert better.interval[1] > plain.interval[1]
+    assert Accuracy(0.99, 0.01, 0.0, 0.05).value == 1.0
+
+
+def test_what_a_fold_is_worth_is_told_by_fits_without_it():
+    """Fits of which each errs at other nodes: the final answers are right, and the gain is what they put right."""
+    rng = np.random.default_rng(0)
+    n, share = 30_000, 0.1
+    truth = rng.integers(2, size=n)
+    wrong = rng.random((3, n)) < share
+    by_folds = [np.where((truth ^ w)[:, None] == np.arange(2), 1 - share, share) for w in wrong]
+    gain = learning_gain(truth, by_folds)
+    assert abs(gain - share * (1 - 2 * share) ** 2) < 0.005
+    assert learning_gain(by_folds[0].argmax(axis=1), by_folds[:1]) == 0.0
+    assert learning_gain(np.ones(n, int), [np.full((n, 2), (0.4, 0.6))] * 3) == 0.0
 
 
 def test_what_users_hear():

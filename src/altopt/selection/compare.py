@@ -14,6 +14,7 @@ LEAST = 1e-6  # no probability is taken for less: one label must not decide alon
 N_STEPS = 200  # of expectation and maximisation for the weights of a mixture, which settle long before
 LOG_TEMPERATURES = (-2.3, 2.3)
 NO_BETTER = "No other plan had a clearly lower error on held-out labels."
+CHANCE = 3.0  # standard errors up to which edges may agree by chance
 
 
 class Judged(NamedTuple):
@@ -22,6 +23,7 @@ class Judged(NamedTuple):
     F: Array
     seconds: float
     cut: float | None = None  # share of edges cut, in a graph built from X
+    agreement: float | None = None  # along edges, in standard errors, of predictions that make no use of them
 
 
 class Judge(Protocol):
@@ -178,11 +180,22 @@ class Contest:
         return gain > max(self.defaults.usual_lead, n_errors * error)
 
     def preferred(self, one: Candidate, other: Candidate) -> bool:
-        """Whether to take one: where both cut a graph built from X, that decides what few labels leave open."""
+        """Whether to take one: what the edges say of both decides what few labels leave open.
+
+        In a graph built from X that is what they cut. In a given graph edges may be no likelier within a class than
+        elsewhere, by predictions that do not know them: then whoever makes no use of them need not lead clearly.
+        """
+        if self.edges_are_noise(one, other):
+            return self.lead(one, other)[0] > 0
         prior = self.plausibility(one, other)
         if prior is None:
             return self.beats(one, other, self.defaults.min_z)
         return self.lead(one, other)[0] + prior > 0
+
+    def edges_are_noise(self, one: Candidate, other: Candidate) -> bool:
+        """Whether edges, which `one` makes no use of, join what it calls alike no oftener or seldomer than chance."""
+        agreement = self.played[one][0].agreement
+        return agreement is not None and abs(agreement) < CHANCE and other.uses_graph
 
     def told(self, one: Candidate, other: Candidate) -> str:
         """What speaks for one in the place of the other, in words."""
@@ -193,6 +206,8 @@ class Contest:
             f"'{one.name}' had a {sign} error on held-out labels than '{other.name}' by {abs(gain) / n:.3f}, "
             f"{z:.1f} standard errors"
         )
+        if self.edges_are_noise(one, other):
+            return f"{told}; edges join nodes that it calls alike no oftener than chance."
         if self.plausibility(one, other) is None:
             return f"{told}."
         cuts = [self.played[q][0].cut for q in (one, other)]

@@ -30,6 +30,7 @@ class Fold:
     P: Array  # without rows, where P is too large to be kept
     with_all_labels: Array | None = None  # there: `scores_with_all_labels` of it
     cut: float | None = None  # share of edges whose ends differ in predicted class, in a graph built from X
+    agreement: float | None = None  # `edge_agreement` of predictions that make no use of a given graph
     seconds: float = 0.0
 
     @property
@@ -77,9 +78,12 @@ class CrossFitter:
         """The folds that hold a label of an evaluated node."""
         return [k for k in np.unique(self.fold[self.nodes]).tolist() if k >= 0]
 
-    def cut(self, candidate: Candidate, k: int, name: str) -> float | None:
-        """The share of edges that the predicted classes cut, where that is known."""
-        return None if candidate.unsmoothed or not self.data.built else self.of_fold(candidate, k, name).cut
+    def of_edges(self, candidate: Candidate, k: int, name: str) -> tuple[float | None, float | None]:
+        """The share of edges that the predicted classes cut, and their agreement along edges, where these are known."""
+        if candidate.unsmoothed:
+            return None, None
+        fold = self.of_fold(candidate, k, name)
+        return fold.cut, fold.agreement
 
     def held_out(self, candidate: Candidate, k: int, name: str) -> tuple[Array, float]:
         """F of fold k's nodes from a fit without their labels, and the seconds that took."""
@@ -142,7 +146,8 @@ class CrossFitter:
     def _fitted(self, candidate: Candidate, k: int, name: str) -> Fold:
         def fit() -> Arrays:
             fold = self.without_fold(candidate, k)
-            arrays = {"F": fold.F} | ({} if fold.cut is None else {"cut": np.array([fold.cut])})
+            told = {"cut": fold.cut, "agreement": fold.agreement}
+            arrays = {"F": fold.F} | {what: np.array([x]) for what, x in told.items() if x is not None}
             if self.keeps_P:
                 arrays["P"] = fold.P
             if fold.with_all_labels is not None:
@@ -152,10 +157,10 @@ class CrossFitter:
             return arrays
 
         kept = self.timed(f"{name}, without fold {k}", fit)
-        F, cut = kept["F"], kept.get("cut")
-        P, known = kept.get("P", F[:0]), kept.get("with_all_labels")
+        F, known = kept["F"], kept.get("with_all_labels")
+        cut, agreement = (float(kept[what][0]) if what in kept else None for what in ("cut", "agreement"))
         seconds = float(kept["seconds"][0])
-        return Fold(*self.masks(k), F, P, known, None if cut is None else float(cut[0]), seconds)
+        return Fold(*self.masks(k), F, kept.get("P", F[:0]), known, cut, agreement, seconds)
 
     def folds(self, candidate: Candidate, name: str = "") -> list[Fold]:
         """A short fit without each fold of the labels, one after the other."""
@@ -189,10 +194,14 @@ class CrossFitter:
         outcome = alternate(problem, warm_up(problem, learner, schedule), solvers, rule, schedule)
         F, known = outcome.F, None
         cut = cut_share(data.graph, F.argmax(axis=1)) if data.built else None
+        apart = not (
+            data.built or candidate.uses_graph
+        )  # the features alone: what they say does not follow edges
+        agreement = edge_agreement(data.graph, F.argmax(axis=1)) if apart else None
         if candidate.class_masses:  # the class that loses a label loses mass: these scores serve as they are
             F = F * class_mass_factors(F, data.codes[training])
             known = F[np.concatenate([self.nodes[held_out], self.rest])]
-        return Fold(held_out, training, F[self.nodes[held_out]], outcome.P, known, cut)
+        return Fold(held_out, training, F[self.nodes[held_out]], outcome.P, known, cut, agreement)
 
     def scores_with_weights(self, candidate: Candidate, fold: Fold) -> Array:
         """F of the fold's nodes under the candidate's weights: P stays, so one solve is enough."""
@@ -240,6 +249,20 @@ def cut_share(graph: Graph, labels: Array) -> float:
     A = graph.adjacency.tocoo()
     total = float(A.data.sum())
     return float(A.data[labels[A.coords[0]] != labels[A.coords[1]]].sum()) / total if total else 0.0
+
+
+def edge_agreement(graph: Graph, labels: Array) -> float:
+    """How much oftener edges join nodes of one label than edges tied at random, degrees kept, in standard errors.
+
+    >>> edge_agreement(Graph([(0, 1), (1, 2), (0, 2), (3, 4), (4, 5), (3, 5)]), np.array([0, 0, 0, 1, 1, 1])) > 2
+    True
+    """
+    A = graph.adjacency.tocoo()
+    if not A.nnz:
+        return 0.0
+    same = float(np.mean(labels[A.coords[0]] == labels[A.coords[1]]))
+    expected = float(np.sum((np.bincount(labels[A.coords[0]]) / A.nnz) ** 2))
+    return (same - expected) / float(np.sqrt(max(expected * (1.0 - expected), 1e-12) / (A.nnz / 2)))
 
 
 def own_rows(folds: list[Fold], rows: list[Array]) -> list[Array]:

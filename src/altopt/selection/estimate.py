@@ -1,4 +1,4 @@
-"""Accuracy on unlabelled nodes, estimated from held-out labels: its variance, its limits, and what choosing flattered.
+"""Accuracy on unlabelled nodes, from held-out labels: its limits, what choosing flattered, what labels are worth.
 
 With weights w of the held-out labels (`Draw.node_weights`) and hits h in {0, 1}
 
@@ -6,6 +6,9 @@ With weights w of the held-out labels (`Draw.node_weights`) and hits h in {0, 1}
 
 p (1 - p) v is the variance of p - (share of hits on m unlabelled nodes, which are a finite sample too); f is above 1
 because held-out predictions of one fit go wrong together, more so where labels were drawn by class.
+
+p is of fits that went without a fold of the labels, after a choice. The accuracy of the whole fit is p - o + g: o is
+what the choice flatters (`choice_optimism`), g what the labels of a fold are worth (`learning_gain`).
 """
 
 from collections.abc import Callable
@@ -34,35 +37,37 @@ class Accuracy:
         v: p (1 - p) v is the variance of the estimate.
     optimism : float
         o, by which the choice among candidates flatters p.
-    at_random : bool
-        Whether labels were drawn at random.
+    gain : float
+        g, by which the fit to all labels is better than those without a fold.
 
     Attributes
     ----------
     value : float
-        p - o/2. By class just p: a fit gains about o/2 there by the labels that folds go without.
+        p - o + g.
     interval : (float, float)
-        The lower limit for p - o, the upper one for p.
+        The lower limit for p - o, the upper one for p + g: neither is known well.
 
     Examples
     --------
-    >>> estimate = Accuracy(0.8, 1 / 100, 0.02)
+    >>> estimate = Accuracy(0.8, 1 / 100, 0.02, 0.01)
     >>> round(estimate.value, 3), [round(limit, 3) for limit in estimate.interval]
-    (0.79, [0.692, 0.869])
+    (0.79, [0.692, 0.877])
     """
 
     rate: float
     spread: float
     optimism: float = 0.0
-    at_random: bool = True
+    gain: float = 0.0
 
     @property
     def value(self) -> float:
-        return self.rate - self.optimism / 2 if self.at_random else self.rate
+        return min(max(self.rate - self.optimism + self.gain, 0.0), 1.0)
 
     @property
     def interval(self) -> tuple[float, float]:
-        return limits(self.rate - self.optimism, self.spread)[0], limits(self.rate, self.spread)[1]
+        return limits(self.rate - self.optimism, self.spread)[0], limits(self.rate + self.gain, self.spread)[
+            1
+        ]
 
     @property
     def standard_error(self) -> float:
@@ -114,6 +119,35 @@ def choice_optimism(
         gain = np.asarray(choose(bag), dtype=float) - usual
         total += float(inside @ gain / inside.sum() - outside @ gain / outside.sum())
     return max(0.0, total / defaults.resamples)
+
+
+def learning_gain(answers: Array, by_folds: list[Array]) -> float:
+    """By how much the final answers are better than those of the fits without a fold, on unlabelled nodes.
+
+    Where a fit without a fold answers otherwise than the final one, the other folds' fits are the umpires: the mean of
+    their probabilities for the final answer, less that for the fold's. The final F itself would flatter its answers.
+
+    Parameters
+    ----------
+    answers : array (n,) of int
+        Classes by the final F.
+    by_folds : list of array (n, n_classes)
+        Probabilities of the same nodes by each fit without a fold.
+
+    Examples
+    --------
+    >>> by_folds = [np.array([[0.9, 0.1], [0.8, 0.2]]), np.array([[0.4, 0.6], [0.6, 0.4]])]
+    >>> round(learning_gain(np.array([0, 0]), by_folds), 3)  # at the first node the second fold is overruled
+    0.2
+    """
+    n_folds, rows = len(by_folds), np.arange(len(answers))
+    if n_folds < 2 or not len(rows):
+        return 0.0
+    total, gain = np.sum(by_folds, axis=0), 0.0
+    for P in by_folds:
+        others = (total - P) / (n_folds - 1)
+        gain += float(np.mean(others[rows, answers] - others[rows, P.argmax(axis=1)]))
+    return gain / n_folds
 
 
 def clear_winner(losses: Array, min_z: Array, min_gain: float, bag: Array) -> int:

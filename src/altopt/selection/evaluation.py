@@ -251,7 +251,8 @@ class Evaluator:
             mixed = self._mixtures[candidate]
             return Judged(mixed.rows([self.held_out(part, k).F for part in mixed.parts]), 0.0)
         fold, name = self.chooser.numbers[k], self.name(candidate)
-        return Judged(*self.chooser.held_out(candidate, fold, name), self.chooser.cut(candidate, fold, name))
+        F, seconds = self.chooser.held_out(candidate, fold, name)
+        return Judged(F, seconds, *self.chooser.of_edges(candidate, fold, name))
 
     def mix(self, parts: list[Candidate], weights: list[float], temperatures: list[float]) -> Candidate:
         """A mixture of candidates without smoothing."""

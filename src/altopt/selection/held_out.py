@@ -15,7 +15,14 @@ from altopt.selection.calibration import (
     match_confidence,
 )
 from altopt.selection.draw import ClassPrior, Draw, attainable, how_drawn, shares_of_rest
-from altopt.selection.estimate import Accuracy, choice_optimism, recalls, spread, variance_factor
+from altopt.selection.estimate import (
+    Accuracy,
+    choice_optimism,
+    learning_gain,
+    recalls,
+    spread,
+    variance_factor,
+)
 from altopt.selection.ranking import Ranking, Sample, average_precision, roc_auc
 from altopt.training.class_priors import predicted_counts
 
@@ -101,16 +108,18 @@ class HeldOut:
             return None
         return shares_of_rest(self.class_prior, self.counts, self.n_rest)
 
-    def read_with(self, readout: TemperedShares) -> tuple[TemperedShares, Array]:
-        """The readout with column factors that the final F needs, and the held-out rows with those of their fold."""
+    def read_with(self, readout: TemperedShares) -> "Reading":
+        """How F is read, with column factors where class shares are known; those of a fold's fit are its own."""
         shares = self.known_shares
         known = self.rest_kinds != NodeKind.UNREACHED
         if shares is None or not known.any():
-            return readout, self.scores
+            return Reading(readout, self.scores, self.rest_by_folds)
         T, shares = readout.temperature, attainable(shares, self.counts)
         by_fold = [column_factors(F[known], shares, T, self.defaults) for F in self.rest_by_folds]
         factors = column_factors(self.rest[known], shares, T, self.defaults)
-        return replace(readout, factors=tuple(factors.tolist())), self.scores * np.stack(by_fold)[self.fold]
+        scores = self.scores * np.stack(by_fold)[self.fold]
+        rest = [F * b for F, b in zip(self.rest_by_folds, by_fold)]
+        return Reading(replace(readout, factors=tuple(factors.tolist())), scores, rest)
 
     def likeliest_temperature(self) -> float:
         """T at which held-out labels are likeliest, each T with the factors it needs to keep to the known shares.
@@ -127,9 +136,9 @@ class HeldOut:
         rows, losses = np.arange(len(self.codes)), []
         temperatures = np.exp(np.linspace(low, high, N_TEMPERATURES))
         for T in temperatures.tolist():
-            readout, scores = few.read_with(TemperedShares(T))
-            P = replace(readout, factors=None).soften(scores)
-            weights = self.weights(self.draw(scores.argmax(axis=1)))
+            reading = few.read_with(TemperedShares(T))
+            P = reading.plain.soften(reading.scores)
+            weights = self.weights(self.draw(reading.predicted))
             losses.append(-float(np.sum(weights * np.log(np.maximum(P[rows, self.codes], LEAST)))))
         return float(temperatures[int(np.argmin(losses))])
 
@@ -154,12 +163,19 @@ class HeldOut:
         """The weight of each evaluated label."""
         return draw.node_weights(self.codes, self.counts, self.sample_weight)
 
-    def accuracy(self, draw: Draw, predicted: Array) -> Accuracy:
+    def accuracy(self, draw: Draw, reading: "Reading") -> Accuracy:
         """Accuracy on the unlabelled nodes."""
         weights = self.weights(draw)
         v = spread(weights, variance_factor(draw, self.defaults), self.n_rest)
-        rate = float(np.sum(weights * (predicted == self.codes)))
-        return Accuracy(rate, v, self.optimism(draw), draw.at_random)
+        rate = float(np.sum(weights * (reading.predicted == self.codes)))
+        return Accuracy(rate, v, self.optimism(draw), self.gain(reading))
+
+    def gain(self, reading: "Reading") -> float:
+        """By how much the final F is better than the folds' fits."""
+        answers = reading.readout.soften(self.rest).argmax(axis=1)
+        return learning_gain(
+            answers, [reading.plain.soften(F, self.rest_kinds) for F in reading.rest_by_folds]
+        )
 
     def tempered(
         self, readout: TemperedShares, draw: Draw, predicted: Array, accuracy: float
@@ -200,6 +216,25 @@ class HeldOut:
 
 
 @dataclass(frozen=True)
+class Reading:
+    """How F is read: the final one, and what the folds' fits say of held-out labels and of unlabelled nodes."""
+
+    readout: TemperedShares
+    scores: Array  # held-out rows of F, with the column factors of their fold
+    rest_by_folds: list[Array]  # unlabelled nodes, likewise
+
+    @property
+    def plain(self) -> TemperedShares:
+        """For rows that have their column factors already."""
+        return replace(self.readout, factors=None)
+
+    @property
+    def predicted(self) -> Array:
+        """The classes of held-out labels, without them."""
+        return np.asarray(self.scores.argmax(axis=1))
+
+
+@dataclass(frozen=True)
 class Verdict:
     """What held-out labels say of a fit."""
 
@@ -218,29 +253,28 @@ class Verdict:
 
 
 def judge(held: HeldOut) -> Verdict:
-    """Accuracy, calibration and ranking; with given class shares the column factors too, by turns."""
+    """Accuracy, temperature and, with given class shares, column factors by turns; then calibration and ranking."""
     defaults = held.defaults
     readout = TemperedShares(1.0 if held.known_shares is None else held.likeliest_temperature())
-    for _ in range(1 if held.known_shares is None else N_TURNS):
-        readout, scores = held.read_with(readout)
-        predicted = scores.argmax(axis=1)
-        draw = held.draw(predicted)
-        accuracy = held.accuracy(draw, predicted)
-        weights = held.weights(draw)
-        readout = held.tempered(readout, draw, predicted, accuracy.value)
-    readout, scores = held.read_with(readout)
-    P = replace(readout, factors=None).soften(scores, held.isolated * NodeKind.ISOLATED)
+    for _ in range(N_TURNS):
+        reading = held.read_with(readout)
+        draw = held.draw(reading.predicted)
+        accuracy = held.accuracy(draw, reading)
+        readout = held.tempered(reading.readout, draw, reading.predicted, accuracy.value)
+    weights, predicted = held.weights(draw), reading.predicted
+    reading = held.read_with(readout)
+    P = reading.plain.soften(reading.scores, held.isolated * NodeKind.ISOLATED)
     factor = variance_factor(draw, defaults)
     ranked = Sample(P, held.codes, weights, draw.shares, held.n_rest, defaults.variance_by_class)
     return Verdict(
         draw=draw,
         accuracy=accuracy,
-        readout=readout,
-        scores=scores,
+        readout=reading.readout,
+        scores=reading.scores,
         probabilities=P,
         weights=weights,
         variance_factor=factor,
-        predicted=scores.argmax(axis=1),
+        predicted=reading.predicted,
         calibration_error=calibration_error(P, held.codes, weights),
         auc=roc_auc(ranked),
         average_precision=average_precision(ranked, held.seed, defaults.resamples),

@@ -68,8 +68,8 @@ class LeaveOneOut:
     scores : array (n_evaluated, n_classes)
         F without the own label.
     accuracy : float
-        On the unlabelled nodes, estimated from these predictions: weighted as the labels were drawn, less half of what
-        the choice among candidates flatters.
+        On the unlabelled nodes, estimated from these predictions: weighted as the labels were drawn, less what
+        the choice among candidates flatters, and with what the labels of a fold are worth.
     interval : (float, float)
         A 95 % interval of that accuracy.
     calibration_error : float
