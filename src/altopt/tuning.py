@@ -12,13 +12,14 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold
 
 from altopt.arrays import Array
 from altopt.errors import InputError
+from altopt.fitted.questions import FittedQuestions
 from altopt.graph.validation import as_column, known_labels, plain_labels
 
 SEED = 0  # of the folds, where only their number is given
 
 
 def cross_val_score(
-    model: Any,
+    model: BaseEstimator,
     X: Any,
     y: Any,
     graph: Any = None,
@@ -102,7 +103,7 @@ class GridSearch(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """
 
     def __init__(
-        self, model: Any, grid: Any, *, cv: Any = 5, scoring: Any = None, n_jobs: int | None = None
+        self, model: BaseEstimator, grid: Any, *, cv: Any = 5, scoring: Any = None, n_jobs: int | None = None
     ) -> None:
         self.model = model
         self.grid = grid
@@ -163,7 +164,7 @@ class LabelledGraph:
         """The labels' places in y, as a column: what scikit-learn divides into folds."""
         return self.known[:, None]
 
-    def arguments(self, model: Any) -> dict[str, Any]:
+    def arguments(self, model: BaseEstimator) -> dict[str, Any]:
         """The keyword arguments of the model's fit; of a pipeline's, those of its last step."""
         steps = getattr(model, "steps", None)
         prefix = f"{steps[-1][0]}__" if steps else ""
@@ -180,7 +181,7 @@ class LabelledGraph:
             return type(self.y)(shown, index=self.y.index, dtype=object)
         return shown
 
-    def rows(self, fitted: Any, places: Array) -> Array:
+    def rows(self, fitted: FittedQuestions, places: Array) -> Array:
         """Where the fitted model has the nodes of these labels."""
         if self.ids is None:
             return places
@@ -190,7 +191,7 @@ class LabelledGraph:
             return places
 
 
-def read(model: Any, X: Any, y: Any, graph: Any, sample_weight: Any) -> tuple[LabelledGraph, Array]:
+def read(model: BaseEstimator, X: Any, y: Any, graph: Any, sample_weight: Any) -> tuple[LabelledGraph, Array]:
     """The data, and the label of each labelled node."""
     if not hasattr(model, "fit") or isinstance(model, type):
         raise InputError(f"model must be an AltOpt or a Pipeline that ends with one, but is {model!r}.")
@@ -227,7 +228,7 @@ def as_splitter(cv: Any, labels: Array) -> Any:
 class OnGraph(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A model tied to a graph: fitted with some of the labels, it answers for nodes by their place in y."""
 
-    def __init__(self, model: Any, data: LabelledGraph) -> None:
+    def __init__(self, model: BaseEstimator, data: LabelledGraph) -> None:
         self.model = model
         self.data = data
 

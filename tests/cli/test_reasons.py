@@ -39,6 +39,28 @@ def test_explain_prints_a_table_and_json(files, capsys):
     assert f"and not {others[0]}: ahead by" in out
 
 
+@pytest.mark.parametrize("suffix", ["gexf", "graphml", "parquet"])
+def test_export_writes_the_graph_with_its_labels(files, suffix, tmp_path, capsys):
+    networkx = pytest.importorskip("networkx")
+    out = tmp_path / f"graph.{suffix}"
+    code, spoken, _ = said(capsys, "export", files["out"], "--out", out)
+    assert code == 0
+    assert f"Wrote {out}" in spoken
+    if suffix == "parquet":
+        assert read(out)["node"] == files["ids"][:N]
+        return
+    found = networkx.read_gexf(out) if suffix == "gexf" else networkx.read_graphml(out)
+    model = AltOpt.load(files["out"] / "model")
+    assert found.number_of_edges() == model.graph_.n_edges
+    assert found.nodes[str(files["ids"][7])]["label"] == model.transduction_[7]
+
+
+def test_export_refuses_another_format_before_the_work(files, tmp_path, capsys):
+    code, _, err = said(capsys, "export", files["out"], "--out", tmp_path / "graph.dot")
+    assert code == 2
+    assert "ends in none of .gexf" in err
+
+
 def test_an_unknown_node_or_class_ends_with_a_sentence(files, capsys):
     code, out, err = said(capsys, "explain", files["out"], "nobody")
     assert (code, out) == (2, "")

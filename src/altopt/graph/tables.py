@@ -137,7 +137,7 @@ def write_predictions(
         raise InputError(f"{path} ends in neither .parquet nor .csv; name the output with one of them.")
     names = ["node", "label", "confidence", *(f"p_{name}" for name in as_array(classes).tolist())]
     values = [ids, labels, confidence, *np.asarray(probabilities).T]
-    table = pa.table([_to_arrow(column) for column in values], names=names)
+    table = pa.table([to_arrow(column) for column in values], names=names)
     with replacing(path) as draft:
         write(table, draft)
 
@@ -211,7 +211,7 @@ def _values(column: Any) -> Array:
     return values
 
 
-def _to_arrow(values: Any) -> Any:
+def to_arrow(values: Any) -> Any:
     import pyarrow as pa
 
     column = np.ascontiguousarray(as_array(values))
