@@ -76,7 +76,7 @@ INPUTS = {
     "extremes": ExtremeInputs(),
     "extremes along edges": ExtremeInputs("out"),
     "labels around": LabelShareInputs(),
-    "labels around, with their number": LabelShareInputs(totals=True),
+    "labels around, with their number": LabelShareInputs(totals=True, divided=True),
     "means of neighbours": HopInputs(hops=(1, 2), direction="mean", n_components=12),
     "blocks, shares": BlockInputs((FeatureInputs(), LabelShareInputs()), shares=(0.8, 0.2)),
     "blocks, unit": BlockInputs((RawInputs(), AdjacencyInputs("out"), DegreeInputs())),

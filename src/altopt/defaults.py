@@ -19,6 +19,7 @@ SEARCH = "Found by search on splits 200 and up of the benchmark graphs, which ar
 PRIORS = (
     f"{SEARCH}, for estimated class priors as a whole (commits 589bb82 and 7417d0e); not measured by itself."
 )
+PROTOTYPE = "From a prototype; not measured here."
 HETEROPHILY = (
     "Found by search on validation nodes of the two heterophilous graphs without duplicates, some of them test nodes "
     "of other splits (docs/results.md, Heterophilous graphs; commits e8c8ccb and 31cb147)."
@@ -109,16 +110,9 @@ class Defaults:
         "mean confidence to which rows are sharpened before EM",
         f"From vague rows EM finds one class with nearly all nodes. {PRIORS}",
     )
-    prior_em_steps: int = number(20, "EM steps", ITERATIONS)
-    prior_halvings: int = number(12, "bisections for the sharper temperature", ITERATIONS)
-    prior_sharpest: float = number(100.0, "largest factor by which the temperature is lowered", HAND)
     prior_max_factor: float = number(
         1.6, "largest column factor of F; the smallest is one over it", f"Was 4.0 before 7417d0e. {PRIORS}"
     )
-    prior_factor_steps: int = number(40, "steps of the search for column factors", ITERATIONS)
-    prior_step: float = number(0.1, "first step of that search, in logarithms", HAND)
-    prior_step_growth: float = number(1.2, "growth of a step whose direction stays", HAND)
-    prior_step_shrink: float = number(0.5, "shrinkage of a step whose direction turns", HAND)
     confusion_count: float = number(
         0.5,
         "pseudo-count of each pair of classes in the confusion matrix of validation nodes",
@@ -133,7 +127,6 @@ class Defaults:
     # what the encoder reads, and how tight it is
     hops: tuple[int, ...] = number((0, 1, 2), "hops that the encoder reads", HAND)
     hop_components: int = number(128, "leading directions of each hop", HAND)
-    diffused_components: int = number(256, "leading directions of the diffused features", HAND)
     directions_per_label: int = number(
         2,
         "leading directions of each hop for a label",
@@ -144,21 +137,20 @@ class Defaults:
         16, "leading directions of each hop at the least", f"{SEARCH} (commit f26ab7a)."
     )
     diffused_directions: int = number(
-        2, "diffused directions for one of each hop", f"{SEARCH} (commit f26ab7a)."
+        2, "leading directions of the diffused features, for one of each hop", f"{SEARCH} (commit f26ab7a)."
     )
     hop_limit: int = number(40_000_000, "numbers in the encoder's inputs up to which hops are read", MEMORY)
     half_limit: int = number(
         100_000_000, "numbers of diffused features above which float16 keeps them", MEMORY
     )
-    row_exponent: float = number(0.5, "power of its length by which a row is divided", HAND, PART)
+    row_exponent: float = number(
+        0.5, "power of its length by which a row, or a row of a block, is divided", HAND, PART
+    )
     n_power: int = number(
         2,
         "power iterations for leading directions",
         "Fewer were tried and not taken (docs/results.md).",
         PART,
-    )
-    block_row_exponent: float = number(
-        0.5, "power of its length by which a row of a block is divided", HAND, CONSTANT
     )
     zero_share: float = number(
         0.1,
@@ -213,32 +205,54 @@ class Defaults:
     # candidates
     weight_factors: tuple[float, float] = number((0.25, 4.0), "factors of the views' weights tried", HAND)
     kernel_limit: int = number(20_000_000, "nodes times labels up to which kernels are candidates", TIME)
+    linear_C: float = number(30.0, "C of linear candidates without smoothing", HAND)
+    ties_share: float = number(
+        0.8,
+        "share of ties in the rows of `ties before features`; `ties and features` has the rest of C",
+        "Two social networks ask for different weights of ties, and both are tried; by hand.",
+    )
     forest_labels: int = number(100, "labels from which a forest is grown", HAND)
-    boosting_labels: int = number(500, "labels for each class but one from which trees are boosted", HAND)
-    boosting_rounds: int = number(100, "trees for each class in a boosted sum", HAND)
-    narrow: int = number(64, "columns of X up to which trees read them as they are", HAND)
+    boosting_labels: int = number(
+        1000,
+        "labels for each class but one from which trees are boosted instead",
+        "With many labels boosted trees do better than a forest in half the time; where that begins, by hand.",
+    )
+    boosting_rounds: int = number(
+        60, "trees for each class in a boosted sum", "50 to 100 did as well on validation nodes of Tolokers."
+    )
+    boosting_leaves: int = number(
+        15, "leaves of such a tree", "31 lost 0.1 points on validation nodes of Tolokers."
+    )
+    tree_columns: int = number(
+        32,
+        "columns of X up to which trees read them as they are; of more, so many leading directions of each hop",
+        HETEROPHILY,
+    )
     forest_trees: int = number(100, "trees of the forest", HAND)
     forest_leaf: int = number(2, "least nodes in a leaf", HETEROPHILY)
     forest_features: float = number(0.3, "share of the inputs tried at a split", HAND)
-    forest_components: int = number(32, "leading directions of each hop that the forest reads", HETEROPHILY)
 
     # comparison and cross-fitting
-    n_folds: int = number(3, "folds of held-out labels", "Five chose no better (prototype on ten graphs).")
-    choosing_labels: int = number(3000, "labels that choose, at most", TIME)
+    n_folds: int = number(3, "folds of held-out labels", PROTOTYPE)
+    choosing_labels: int = number(
+        2000,
+        "labels from which one fold decides; three times as many choose, at most",
+        PROTOTYPE,
+    )
     usual_lead: float = number(
         5.0,
         "fall of the summed log loss by which another candidate must win",
-        "What a handful of labels can say by chance. Prototype on thirteen graphs.",
+        f"What a handful of labels can say by chance. {PROTOTYPE}",
     )
     min_z: float = number(
         2.0,
         "standard errors by which a candidate must win, or be dropped",
-        "One in forty by chance; at one, 24 labels took a plan that was 35 points worse.",
+        "One in forty by chance. Set by hand; not measured.",
     )
     cut_odds: float = number(
         6.0,
         "log odds of a labelling for each e-fold of fewer edges cut, in a graph built from X",
-        "Prototype on seven tables of scikit-learn: the cluster assumption must not decide alone.",
+        f"The cluster assumption must not decide alone. {PROTOTYPE}",
     )
     max_cut_odds: float = number(8.0, "largest such log odds", "As `cut_odds`.")
     least_cut: float = number(0.01, "share of edges added to those cut", "As `cut_odds`.")
@@ -247,14 +261,9 @@ class Defaults:
     )
     clamped_label_weight: float = number(100.0, "label_weight of the graph alone: labels held fast", HAND)
     mixture_weight: float = number(0.1, "least weight of a part of a mixture", HAND)
-    mixture_parts: int = number(3, "parts of a mixture at most", TIME)
     fold_rounds: int = number(2, "rounds of a fit without a fold", TIME)
     fold_pseudo_limit: int = number(1500, "pseudo labels in a round of a fit without a fold", TIME)
     large: int = number(5_000_000, "numbers of F from which candidates are not compared", TIME)
-    n_folds_large: int = number(2, "folds from there on", TIME)
-    keep_folds: int = number(
-        1_000_000, "numbers of F up to which P of the folds is kept and weights compared", MEMORY
-    )
 
     # leave-one-out
     exact_labels: int = number(2000, "labelled nodes whose inverse diagonal is solved for", TIME)
@@ -304,9 +313,6 @@ class Defaults:
         "labels a class at which the model's own doubt weighs as much as coverage",
         "A model of few labels does not know what it does not know; the number was not measured.",
         CONSTANT,
-    )
-    suggest_tolerance: float = number(
-        1e-3, "tolerance of the pushes for the inverse diagonal", TIME, CONSTANT
     )
 
 

@@ -151,16 +151,6 @@ def test_what_one_fold_shows_to_be_behind_is_not_fitted_again():
     assert "clearly behind" in {entry.candidate.name: entry.dropped for entry in choice.considered}["bad"]
 
 
-@pytest.mark.parametrize(("dear", "asked"), [(0.6, False), (0.9, True)])
-def test_of_dear_candidates_the_first_that_is_clearly_behind_is_the_last(dear, asked):
-    default, first, second = candidate_of(), unsmoothed("first", dear=True), unsmoothed("second", dear=True)
-    judge = Told({default: steady(0.9), first: steady(dear), second: steady(0.6)})
-    choice = choose(default, [first, second], judge)
-    assert (("second", 0) in judge.asked) == asked
-    dropped = {entry.candidate.name: entry.dropped for entry in choice.considered}["second"]
-    assert ("not tried: 'first'" in dropped) != asked
-
-
 @pytest.mark.parametrize(("agreement", "taken"), [(50.0, "usual"), (-50.0, "usual"), (0.5, "features alone")])
 def test_where_edges_agree_by_chance_features_need_no_clear_lead(agreement, taken):
     default, alone = candidate_of(), candidate_of(NoGraphView, name="features alone")

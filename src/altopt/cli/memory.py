@@ -86,8 +86,8 @@ def compared_bytes(shape: SourceShape, n_classes: int) -> float:
     if shape.n_nodes * n_classes >= DEFAULTS.large:
         return 0.0
     features, ties = FeatureInputs(), AdjacencyInputs()
-    alone = HopInputs((0,), n_components=DEFAULTS.diffused_components)
-    trees = (HopInputs((0, 1, 2), "mean", DEFAULTS.narrow), StructureInputs())
+    alone = HopInputs((0,), n_components=DEFAULTS.diffused_directions * DEFAULTS.hop_components)
+    trees = (HopInputs((0, 1, 2), "mean", DEFAULTS.tree_columns), StructureInputs())
     labels = shape.block(2 * n_classes)
     inputs = (features, alone, features, ties, features, ties, features, ties, *trees)
     made = sum(part.memory(shape).kept for part in inputs) + 2 * labels

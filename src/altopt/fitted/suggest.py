@@ -92,7 +92,7 @@ def uptake(model: FittedModel, candidates: Array) -> Array:
         return np.ones(len(candidates))
     own = np.empty(len(candidates))
     for k, q in enumerate(candidates.tolist()):
-        own[k] = system.column(q, DEFAULTS.suggest_tolerance).moves[0, 0]  # the push starts at q
+        own[k] = system.column(q, DEFAULTS.exact_rtol).moves[0, 0]  # the push starts at q
     return system.lambda2 * own / (1.0 + system.lambda2 * own)
 
 

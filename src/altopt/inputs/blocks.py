@@ -210,7 +210,7 @@ class BlockInputs(Inputs):
 
 def levelling(scaling: str | None) -> float:
     """The exponent by which rows are divided by their length."""
-    return DEFAULTS.block_row_exponent if scaling == "level" else 0.0
+    return DEFAULTS.row_exponent if scaling == "level" else 0.0
 
 
 def sizes_of(prepared: Prepared, exponent: float) -> tuple[float, float]:

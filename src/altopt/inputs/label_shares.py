@@ -1,6 +1,7 @@
 """The known labels around a node; its own never."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -71,14 +72,16 @@ class PreparedLabelShares(PreparedMatrix):
 class LabelShareInputs(Inputs):
     """The share of each class among the labelled nodes one and two hops away, above its share among all labels.
 
-    A node divides its label among its edges: that of one tied to few says more. Shares of few labels are drawn towards
-    those of all labels. A node's own label is never counted, nor on the way there and back. In a directed graph the
-    shares along and against the edges follow. Later labels do not change the counts: they are those of the fit.
+    Shares of few labels are drawn towards those of all labels. A node's own label is never counted, nor on the way
+    there and back. In a directed graph the shares along and against the edges follow. Later labels do not change the
+    counts: they are those of the fit.
 
     Parameters
     ----------
     totals : bool, default False
         Add the logarithm of the number of labels that each share comes from.
+    divided : bool, default False
+        A node divides its label among its edges, so that the label of one tied to few says more.
 
     Examples
     --------
@@ -89,13 +92,12 @@ class LabelShareInputs(Inputs):
     >>> codes = np.array([0, -1, 1])
     >>> A_tilde = NormalizedAdjacency(graph.adjacency)
     >>> source = InputSource(graph, A_tilde, np.eye(3), 0.2, 10, seed=0, codes=codes, n_classes=2)
-    >>> LabelShareInputs().prepare(source).Z.round(2)  # node 1 has both as neighbours, 0 and 2 are two hops apart
-    array([[0.  , 0.  , 0.  , 0.89],
-           [1.33, 1.33, 0.  , 0.  ],
-           [0.  , 0.  , 0.89, 0.  ]], dtype=float32)
+    >>> LabelShareInputs().prepare(source).Z.tolist()  # node 1 has both as neighbours, 0 and 2 are two hops apart
+    [[0.0, 0.0, 0.0, 1.0], [1.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]]
     """
 
     totals: bool = False
+    divided: bool = False
 
     @property
     def reads_labels(self) -> bool:
@@ -106,11 +108,7 @@ class LabelShareInputs(Inputs):
             raise InputError("LabelShareInputs are made from labels: give InputSource codes and n_classes.")
         codes, c = source.codes.astype(np.int32), source.n_classes
         A, directed = source.graph.adjacency, source.graph.directed_adjacency
-        degrees = np.asarray(source.graph.degrees, dtype=np.float64)
-        spread = np.ones((A.shape[0], 1))
-        np.divide(
-            A.nnz / max(np.count_nonzero(degrees), 1), degrees[:, None], spread, where=degrees[:, None] > 0
-        )
+        spread = self._spread(A, np.asarray(source.graph.degrees, dtype=np.float64))
         Y = one_hot_rows(codes, c) * spread
         near = A @ Y
         squares = sp.csr_array((A.data**2, A.indices, A.indptr), shape=A.shape)
@@ -121,6 +119,14 @@ class LabelShareInputs(Inputs):
         prior = np.bincount(codes[codes != UNKNOWN], minlength=c) / max(int((codes != UNKNOWN).sum()), 1)
         Z = np.concatenate(counts, axis=1).astype(np.float32)
         return PreparedLabelShares(Z, codes, prior, spread[:, 0], self.totals)
+
+    def _spread(self, A: Any, degrees: Array) -> Array:
+        """What an edge of weight 1 to each node counts for: 1 for the mean edge."""
+        if not self.divided:
+            return np.full((len(degrees), 1), 1.0 / float(A.data.mean()) if A.nnz else 1.0)
+        tied = degrees > 0
+        mean_degree = A.nnz / max(int(tied.sum()), 1)
+        return np.where(tied, mean_degree / np.where(tied, degrees, 1.0), 1.0)[:, None]
 
     def restore(self, state: dict[str, Array]) -> PreparedLabelShares:
         prior, Z = finite(state, "prior", (None,)), finite(state, "Z", (None, None))

@@ -119,7 +119,7 @@ class ReducedInputs(Inputs):
            [ 0.88,  0.88]], dtype=float32)
     """
 
-    n_components: int = DEFAULTS.diffused_components
+    n_components: int = DEFAULTS.diffused_directions * DEFAULTS.hop_components
     row_exponent: float = DEFAULTS.row_exponent
     by_kind: bool = True
     n_power: int = DEFAULTS.n_power

@@ -62,8 +62,6 @@ class Candidate:
         At most so many rounds; None: as many as the fit asks for.
     class_masses : bool
         Whether F is read with factors under which the classes stand as they do among the labels.
-    dear : bool
-        Compared last, and only as long as no dear one before it was clearly behind.
     reweights : Candidate, optional
         The candidate that this one is with other weights: its encoder outputs serve.
 
@@ -85,7 +83,6 @@ class Candidate:
     label_view: ViewChoice = LabelView
     n_rounds: int | None = None
     class_masses: bool = False
-    dear: bool = False
     reweights: "Candidate | None" = None
 
     def __post_init__(self) -> None:
@@ -155,13 +152,11 @@ def default_inputs(
     the diffused features. Where even they are many they are kept in half precision; the encoder computes in single.
     Unknown `n_labels` count as many.
     """
-    of_hops, of_diffused = defaults.hop_components, defaults.diffused_components
+    of_hops = defaults.hop_components
     if n_labels is not None:
         rounded_up = -(-defaults.directions_per_label * n_labels // 8) * 8
-        few = max(defaults.min_directions, rounded_up)
-        of_hops = min(few, of_hops)
-        of_diffused = min(defaults.diffused_directions * few, of_diffused)
-    diffused = ReducedInputs(n_components=of_diffused)
+        of_hops = min(max(defaults.min_directions, rounded_up), of_hops)
+    diffused = ReducedInputs(n_components=defaults.diffused_directions * of_hops)
     hops = HopInputs(hops=defaults.hops, n_components=of_hops)
     blocks = BlockInputs((hops, diffused), scaling="size")
     shape = SourceShape(n_nodes, n_features, n_edges=0)
@@ -187,7 +182,7 @@ def alternatives(
     """
     graph = source.graph
     ties, features, scaling = AdjacencyInputs(natural_direction(graph)), FeatureInputs(), row_scaling(source)
-    alone = features_alone(default, source)
+    alone, of_ties = features_alone(default, source, defaults), defaults.ties_share
     candidates = [
         without_graph(default, defaults),
         alone,
@@ -200,52 +195,52 @@ def alternatives(
             alone,
             name="ties and features",
             inputs=BlockInputs((ties, features), scaling),
-            encoder=linear(6.0),
+            encoder=linear((1.0 - of_ties) * defaults.linear_C),
         ),
         replace(
             alone,
             name="ties before features",
-            inputs=BlockInputs((ties, features), scaling, shares=(0.8, 0.2)),
-            encoder=linear(40.0),
+            inputs=BlockInputs((ties, features), scaling, shares=(of_ties, 1.0 - of_ties)),
         ),
     ]
-    if default.linear and max(graph.n_nodes, graph.n_edges) * n_classes <= defaults.keep_folds:
+    if default.linear and max(graph.n_nodes, graph.n_edges) * n_classes <= defaults.large:
         candidates.append(graph_alone(default, alone, defaults))
     if graph.n_nodes * min(n_labels, defaults.kernel_landmarks) <= defaults.kernel_limit:
         kernel = KernelEncoder(gamma=defaults.kernel_gamma, ridge=defaults.kernel_ridge)
         candidates.append(replace(alone, name="kernel on ties", inputs=BlockInputs((ties,)), encoder=kernel))
-    if n_labels >= defaults.forest_labels:
-        surroundings = surroundings_of(graph, source.X, defaults)
+    surroundings = surroundings_of(graph, source.X, defaults)
+    if n_labels >= defaults.boosting_labels * (n_classes - 1):
+        inputs = BlockInputs((*surroundings, LabelShareInputs(totals=True, divided=True)), scaling=None)
+        candidates.append(
+            replace(alone, name="boosted trees", inputs=inputs, encoder=boosted_trees(defaults))
+        )
+    elif n_labels >= defaults.forest_labels:
         inputs = BlockInputs(surroundings, scaling=None)
-        candidates.append(replace(alone, name="forest", inputs=inputs, encoder=forest(defaults), dear=True))
-        if n_labels >= defaults.boosting_labels * (n_classes - 1):
-            inputs = BlockInputs((*surroundings, LabelShareInputs(totals=True)), scaling=None)
-            encoder = boosted_trees(n_labels, defaults)
-            candidates.append(replace(alone, name="boosted trees", inputs=inputs, encoder=encoder, dear=True))
+        candidates.append(replace(alone, name="forest", inputs=inputs, encoder=forest(defaults)))
     return candidates
 
 
 def without_graph(default: Candidate, defaults: Defaults = DEFAULTS) -> Candidate:
     """The features alone: nothing is diffused or smoothed, but pseudo labels teach the encoder."""
-    inputs = HopInputs(hops=(0,), n_components=defaults.diffused_components)
+    inputs = HopInputs(hops=(0,), n_components=defaults.diffused_directions * defaults.hop_components)
     return replace(default, name=ALONE, inputs=inputs, graph_view=NoGraphView)
 
 
-def features_alone(default: Candidate, source: InputSource) -> Candidate:
+def features_alone(default: Candidate, source: InputSource, defaults: Defaults = DEFAULTS) -> Candidate:
     """A linear model of the features: no edges, no rounds."""
-    return linear_on_features(default, BlockInputs((FeatureInputs(),), row_scaling(source)))
+    return linear_on_features(default, BlockInputs((FeatureInputs(),), row_scaling(source)), defaults)
 
 
 def row_scaling(source: InputSource) -> Literal["unit", "size"]:
     """How blocks of features are scaled: the length of a text says nothing, that of measurements does."""
-    return "size" if np.mean(source.columns.kind == MEASUREMENT) > 0.5 else "unit"
+    kinds = source.columns.kind
+    return "size" if 2 * np.sum(kinds == MEASUREMENT) > len(kinds) else "unit"
 
 
-def linear_on_features(default: Candidate, inputs: Inputs) -> Candidate:
+def linear_on_features(default: Candidate, inputs: Inputs, defaults: Defaults = DEFAULTS) -> Candidate:
     """Logistic regression on the features of labelled nodes."""
-    return replace(
-        default, name=LINEAR, inputs=inputs, encoder=linear(30.0), graph_view=NoGraphView, n_rounds=0
-    )
+    encoder = linear(defaults.linear_C)
+    return replace(default, name=LINEAR, inputs=inputs, encoder=encoder, graph_view=NoGraphView, n_rounds=0)
 
 
 def graph_alone(default: Candidate, alone: Candidate, defaults: Defaults = DEFAULTS) -> Candidate:
@@ -266,10 +261,8 @@ def surroundings_of(graph: Graph, X: Any, defaults: Defaults = DEFAULTS) -> tupl
     """What trees read of a node: features, their means and range around it, and its place in the graph."""
     direction = natural_direction(graph)
     mean: Average = "mean" if direction == "both" else "out"
-    narrow = X.shape[1] <= defaults.narrow
-    hops = HopInputs(
-        (0, 1, 2), mean, defaults.narrow if narrow else defaults.forest_components, row_exponent=0.0
-    )
+    hops = HopInputs((0, 1, 2), mean, defaults.tree_columns, row_exponent=0.0)
+    narrow = X.shape[1] <= defaults.tree_columns
     return (hops, StructureInputs(), *((ExtremeInputs(direction),) if narrow else ()))
 
 
@@ -286,7 +279,7 @@ def mixture(
     named = zip(parts, weights)
     name = " + ".join(f"{weight:.2f} {part.name}" for part, weight in named)
     inputs = BlockInputs(tuple(part.inputs for part in parts), scaling=None)
-    return replace(parts[0], name=name, inputs=inputs, encoder=encoder, dear=False)
+    return replace(parts[0], name=name, inputs=inputs, encoder=encoder)
 
 
 def natural_direction(graph: Graph) -> Direction:
@@ -335,16 +328,14 @@ def forest(defaults: Defaults = DEFAULTS) -> TabularEncoder:
     )
 
 
-def boosted_trees(n_labels: int, defaults: Defaults = DEFAULTS) -> TabularEncoder:
+def boosted_trees(defaults: Defaults = DEFAULTS) -> TabularEncoder:
     """Gradient boosting on histograms, for many labels."""
     from sklearn.ensemble import HistGradientBoostingClassifier
 
     return TabularEncoder(
         HistGradientBoostingClassifier(
             max_iter=defaults.boosting_rounds,
-            max_leaf_nodes=15,
-            min_samples_leaf=min(max(n_labels // 100, 5), 40),
-            l2_regularization=1.0,
+            max_leaf_nodes=defaults.boosting_leaves,
             max_features=defaults.forest_features,
             early_stopping=False,
         )

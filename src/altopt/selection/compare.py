@@ -58,7 +58,7 @@ class Considered:
     excess_error, standard_error : float
         Mean error above the default's on the same labels, and the standard error of that difference.
     n_labels : int
-        Held-out labels it was judged by; 0 where it could not be fitted or was not tried.
+        Held-out labels it was judged by; 0 where it could not be fitted.
     seconds : float
         Time of its fits without a fold.
     weight : float
@@ -92,7 +92,7 @@ class Choice:
     plan : Candidate
         The one taken.
     considered : list of Considered
-        Those compared, in order, and those that could not be or were not tried.
+        Those compared, in order, and those that could not be fitted.
     reason : str
         Why, in words.
     """
@@ -148,10 +148,6 @@ class Contest:
             if len(self.played) == 1:  # the usual one: what stops it would stop the fit
                 raise
             self.dropped[candidate] = f"could not be fitted: {' '.join(str(error).split())[:200]}"
-
-    def skip(self, candidate: Candidate, why: str) -> None:
-        """Leave a candidate out without judging it."""
-        self.played[candidate], self.dropped[candidate] = [], why
 
     def alive(self) -> list[Candidate]:
         """Candidates with a result that were not dropped."""
@@ -254,36 +250,22 @@ class Contest:
 def choose(usual: Candidate, others: list[Candidate], judge: Judge, defaults: Defaults = DEFAULTS) -> Choice:
     """The usual candidate, unless others did clearly better on held-out labels.
 
-    Of the candidates without smoothing the best few are mixed. All are judged by one fold, the dear ones last and only
-    until one of them is clearly behind; what that leaves is judged by the other folds. The usual one stays unless it is
-    beaten by `min_z` standard errors and by `usual_lead`.
+    Of the candidates without smoothing the best few are mixed. All are judged by one fold; what is not clearly behind
+    then is judged by the other folds. The usual one stays unless it is beaten by `min_z` standard errors and by
+    `usual_lead`.
     """
     if not others:
         return Choice(usual, [], "All parts were given.")
     if not judge.n_folds:
         return Choice(usual, [], "No class has two labels, so none can be held back.")
     contest = Contest(judge, defaults)
-    for candidate in (usual, *(other for other in others if not other.dear)):
+    for candidate in (usual, *others):
         contest.play(candidate)
-    play_dear(contest, [other for other in others if other.dear])
     drop_after_first_fold(contest)
     for _ in range(1, judge.n_folds if len(contest.alive()) > 1 else 1):
         for candidate in contest.alive():
             contest.play(candidate)
     return decide(contest, usual)
-
-
-def play_dear(contest: Contest, candidates: list[Candidate]) -> None:
-    """One fold of each, until one is clearly behind: those after it are of its kind, and take longer."""
-    lost: Candidate | None = None
-    for candidate in candidates:
-        if lost is not None:
-            contest.skip(candidate, f"not tried: '{lost.name}', which takes less time, was clearly behind")
-            continue
-        contest.play(candidate)
-        alive = contest.alive()
-        if candidate in alive and any(contest.beats(q, candidate, contest.defaults.min_z) for q in alive):
-            lost = candidate
 
 
 def drop_after_first_fold(contest: Contest) -> None:
@@ -342,13 +324,11 @@ def mixture_or_best(
 
 
 def strongest(contest: Contest, parts: list[Candidate]) -> dict[Candidate, float]:
-    """The parts of most weight, at most `mixture_parts`, none below `mixture_weight`; with their weights."""
-    defaults = contest.defaults
-    order = np.argsort(-contest.weights(parts), kind="stable")[: defaults.mixture_parts]
-    kept = [parts[k] for k in order.tolist()]
+    """The parts of most weight, none below `mixture_weight`, with their weights."""
+    kept = list(parts)
     while True:
         found = contest.weights(kept)
-        if len(kept) == 1 or found.min() >= defaults.mixture_weight:
+        if len(kept) == 1 or found.min() >= contest.defaults.mixture_weight:
             return dict(zip(kept, found.tolist()))
         del kept[int(found.argmin())]
 

@@ -112,6 +112,13 @@ class CrossFitter:
         problem = self.data.problem(self.ready(candidate), training)
         return self._learner(candidate, k, problem).predict(problem.rows[self.nodes[held_out]])
 
+    def with_every_P(self, candidate: Candidate, k: int) -> Fold:
+        """The fit of a candidate without smoothing without fold k, with P of all nodes."""
+        held_out, training = self.masks(k)
+        problem = self.data.problem(self.ready(candidate), training)
+        P = np.ascontiguousarray(self._learner(candidate, k, problem).predict(problem.rows))
+        return Fold(held_out, training, P[self.nodes[held_out]], P)
+
     def _learner(self, candidate: Candidate, k: int, problem: Problem) -> Learner:
         """The encoder trained without fold k, once."""
         if (candidate, k) not in self._learners:

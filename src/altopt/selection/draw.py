@@ -12,7 +12,7 @@ from altopt.arrays import Array
 from altopt.defaults import DEFAULTS, Defaults
 from altopt.errors import InputError
 from altopt.settings import is_number
-from altopt.training.class_priors import priors_from_confusion
+from altopt.training.class_priors import EM_STEPS, priors_from_confusion
 
 Kind = Literal["at random", "by class", "unevenly", "known shares"]
 ClassPrior = (
@@ -212,7 +212,7 @@ def assumed_shares(
     if not rest.sum():
         return np.full(len(rest), 1.0 / len(rest))
     by_confusion = priors_from_confusion(
-        given, predicted, rest_by_folds, defaults.confusion_count / len(rest), defaults.prior_em_steps
+        given, predicted, rest_by_folds, defaults.confusion_count / len(rest), EM_STEPS
     )
     return np.asarray((rest / rest.sum() + by_confusion) / 2)
 

@@ -101,9 +101,9 @@ def choose_edge_weights(data: FitData, chooser: CrossFitter, n_folds: int, usual
     F is smoothed as the usual candidate does, or as far as features are diffused: whichever the labels prefer.
     """
     kinds = list(data.graph.kinds)
-    alone = features_alone(usual, data.source)
+    alone = features_alone(usual, data.source, data.defaults)
     fitter = replace(chooser, keeps_P=True, journal=Journal())
-    folds = [fitter.of_fold(alone, k) for k in fitter.numbers[: 1 if data.large else n_folds]]
+    folds = [fitter.with_every_P(alone, k) for k in fitter.numbers[: 1 if data.large else n_folds]]
     mild = replace(usual, inputs=alone.inputs, encoder=alone.encoder)
     far = replace(mild, feature_weight=data.restart / max(1.0 - data.restart, data.restart))
     searches = [Search(data, fitter, folds, smooth) for smooth in (mild, far)]

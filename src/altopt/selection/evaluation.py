@@ -32,6 +32,7 @@ from altopt.training.alternate import Schedule, Solvers
 from altopt.training.journal import Journal
 from altopt.training.pseudo_labels import PseudoLabels
 
+FEWEST_FOLDS = 2  # where there is no time for more
 NOT_COMPARED = "On a graph of this size plans are not compared. Name inputs, encoder or graph_view instead."
 
 
@@ -117,12 +118,13 @@ class Evaluator:
         self.sample_weight = None if data.sample_weight is None else data.sample_weight[self.nodes]
         self.rest = sampled(np.flatnonzero(~data.labelled), defaults.confidence_sample, data.seed)
         self.exact = exact_sample(len(self.nodes), len(data.codes), data.seed, defaults)
-        self.keeps_folds = len(data.codes) * data.n_classes <= defaults.keep_folds
-        many = len(self.nodes) > defaults.choosing_labels
+        self.keeps_folds = not data.large
+        most = defaults.n_folds * defaults.choosing_labels
+        many = len(self.nodes) > most
         fold = stratified_folds(
             data.codes,
             data.seed,
-            defaults.n_folds_large if many or data.large else defaults.n_folds,
+            FEWEST_FOLDS if many or data.large else defaults.n_folds,
             data.key,
         )
         self.fitter = CrossFitter(
@@ -137,8 +139,8 @@ class Evaluator:
             keeps_P=self.keeps_folds,
         )
         self.chooser = self.fitter
-        if many and not data.large:  # a sample of the labels chooses, by one fold
-            chosen = some_of_each(self.codes, defaults.choosing_labels, data.seed, data.key[self.nodes])
+        if many and not data.large:  # a sample of the labels chooses
+            chosen = some_of_each(self.codes, most, data.seed, data.key[self.nodes])
             few = np.full(len(data.codes), UNKNOWN)
             few[self.nodes[chosen]] = self.codes[chosen]
             fold = stratified_folds(few, data.seed, defaults.n_folds, data.key)
@@ -234,7 +236,8 @@ class Evaluator:
     @property
     def n_folds(self) -> int:
         """Folds that may choose: one where it has labels enough."""
-        return 1 if self.chooser is not self.fitter else len(self.chooser.numbers)
+        enough = len(self.nodes) >= self.data.defaults.choosing_labels
+        return 1 if enough else len(self.chooser.numbers)
 
     @property
     def judged_first(self) -> Array:

@@ -14,6 +14,12 @@ import numpy as np
 from altopt.arrays import Array, shares, softmax
 from altopt.defaults import DEFAULTS, Defaults
 
+# of the searches below, which settle within them: steps of expectation and maximisation; bisections, and the largest
+# factor by which they lower a temperature; steps of column factors, the first in logarithms, and by how much one grows
+# while its direction stays and shrinks when it turns
+EM_STEPS, HALVINGS, SHARPEST = 20, 12, 100.0
+FACTOR_STEPS, FIRST_STEP, GROWTH, SHRINKAGE = 40, 0.1, 1.2, 0.5
+
 
 def prior_trust(n_labels: int, n_classes: int, defaults: Defaults = DEFAULTS) -> float:
     """Weight of the estimated priors against the shares of F's largest entries; small with few labels."""
@@ -29,7 +35,7 @@ def estimate_priors(
     if not len(S):
         return np.full(F.shape[1], 1.0 / F.shape[1])
     T = sharpened_temperature(S, temperature, defaults)
-    return em_priors(S, T, defaults.prior_strength, label_shares, defaults.prior_em_steps)
+    return em_priors(S, T, defaults.prior_strength, label_shares)
 
 
 def prior_factors(F: Array, priors: Array, trust: float, defaults: Defaults = DEFAULTS) -> Array:
@@ -54,7 +60,6 @@ def em_priors(
     temperature: float,
     strength: float,
     label_shares: Array,
-    n_steps: int = DEFAULTS.prior_em_steps,
 ) -> Array:
     """The class priors that maximise the likelihood of rows read as posteriors softmax(S / temperature).
 
@@ -63,7 +68,7 @@ def em_priors(
     """
     likelihood = softmax(S, temperature) / np.maximum(label_shares, 1e-6)
     priors = first = predicted_shares(S)
-    for _ in range(n_steps):
+    for _ in range(EM_STEPS):
         posterior = likelihood * np.maximum(priors, 1e-6)
         priors = np.mean(posterior / posterior.sum(axis=1, keepdims=True), axis=0)
         priors = (priors + strength * first) / (1 + strength)
@@ -82,8 +87,8 @@ def sharpened_temperature(S: Array, temperature: float, defaults: Defaults = DEF
 
     if confident(temperature):
         return temperature
-    low, high = temperature / defaults.prior_sharpest, temperature
-    for _ in range(defaults.prior_halvings):
+    low, high = temperature / SHARPEST, temperature
+    for _ in range(HALVINGS):
         middle = float(np.sqrt(low * high))
         low, high = (middle, high) if confident(middle) else (low, middle)
     return low
@@ -96,11 +101,11 @@ def column_factors(S: Array, target: Array, defaults: Defaults = DEFAULTS) -> Ar
     `prior_max_factor` and its inverse.
     """
     log_w, direction = np.zeros(len(target)), np.zeros(len(target))
-    step = np.full(len(target), defaults.prior_step)
+    step = np.full(len(target), FIRST_STEP)
     bound = np.log(defaults.prior_max_factor)
-    for _ in range(defaults.prior_factor_steps):
+    for _ in range(FACTOR_STEPS):
         gap = target - predicted_shares(S * np.exp(log_w))
-        step *= np.where(gap * direction < 0, defaults.prior_step_shrink, defaults.prior_step_growth)
+        step *= np.where(gap * direction < 0, SHRINKAGE, GROWTH)
         direction = np.where(np.abs(gap) * len(S) < 1, 0.0, np.sign(gap))
         log_w += step * direction
         log_w = np.clip(log_w - log_w.mean(), -bound, bound)
