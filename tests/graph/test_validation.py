@@ -41,8 +41,8 @@ def data():
             "X must hold finite numbers, but has NaN in row 4, column 2",
         ),
         (
-            lambda d: d | {"X": pytest.importorskip("pandas").DataFrame({"a": d["X"][:, 0], "town": "Ulm"})},
-            "X's column 'town' must hold numbers, but holds 'Ulm'",
+            lambda d: d | {"X": [[1, "Ulm"]] * len(d["X"])},
+            "X has no column that tells nodes apart .'0': it is 1 in every row; '1': it is 'Ulm' in every row",
         ),
         (lambda d: d | {"graph": spoiled_weight(d["graph"], -1.0)}, "weight -1.0; weights must be finite"),
         (lambda d: d | {"graph": spoiled_weight(d["graph"], np.nan)}, "weight nan; weights must be finite"),

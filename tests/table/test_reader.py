@@ -42,7 +42,7 @@ def read(values, text=False):
         (["a"] * 30 + [f"r{k}" for k in range(10)], "category", ["c=a", "c: rare"]),
         (["007", "008"] * 20, "category", ["c=008"]),
         (["1.5", "2", "-3e4", "7"] * 10, "number", ["c"]),
-        (["1,5", "2", "-3,25", "7"] * 10, "number", ["c"]),
+        (["1,5", "2", "-3,25", "7,5e-05"] * 10, "number", ["c"]),
         ([datetime.date(2020, 1, 1) + datetime.timedelta(days=k) for k in range(5)] * 8, "date", ["c"]),
         (["2020-01-01", "2020-01-05", "2020-01-03", "2020-01-09"] * 10, "date", ["c"]),
         (["24.12.2020", "01.01.2021", "02.01.2021", None] * 10, "date", ["c", "c: missing"]),

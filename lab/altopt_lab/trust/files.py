@@ -10,7 +10,10 @@ import numpy as np
 from scipy import sparse
 
 from altopt import Graph
-from altopt.graph import tables
+from altopt.graph import files
+from altopt.table.files import read_rows
+from altopt.table.frame import Frame
+from altopt.table.reader import TableReader
 from altopt_lab.trust.features import made
 from altopt_lab.trust.graphs import arrow_table
 from altopt_lab.trust.graphs import hold_to_promises as hold_graph
@@ -141,16 +144,19 @@ def hold_to_promises(path: Path, kind: str, text_ids: bool) -> None:
     if kind == "graph":
         hold_graph(Graph(path))
     elif kind == "edges":
-        columns = tables.read_edges(path, text_ids=text_ids)
+        columns = files.read_edges(path, text_ids=text_ids)
         promise(len({len(column) for column in columns.values()}) == 1, "the columns differ in length")
     elif kind == "labels":
-        ids, labels = tables.read_labels(path, text_ids=text_ids)
+        ids, labels = files.read_labels(path, text_ids=text_ids)
         promise(len(ids) == len(labels) == len(set(ids.tolist())), "not one label a node")
     else:
-        ids, X, names = tables.read_features(path, text_ids=text_ids)
-        promise(X.shape == (len(ids), len(names)), "not one row a node")
-        if path.suffix not in (".npy", ".npz"):
-            promise(np.isfinite(X).all(), "X is not finite")
+        ids, X, _ = read_rows(path, text_ids=text_ids)
+        promise(X.shape[0] == len(ids), "not one row a node")
+        if isinstance(X, Frame):
+            reader = TableReader.fit(X)
+            X = reader.transform(X)
+            promise(X.shape == (len(ids), len(reader.names)), "other columns than their names")
+            promise(np.isfinite(X.data if sparse.issparse(X) else X).all(), "X is not finite")
         elif sparse.issparse(X) and X.nnz:
             promise(0 <= X.indices.min() <= X.indices.max() < X.shape[1], "an index is outside")
 

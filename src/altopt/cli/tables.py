@@ -1,33 +1,171 @@
-"""A command's tables put together: ids matched across files, each mismatch named with its file."""
+"""A command's tables put together: ids matched across files, all mismatches named with their files."""
 
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from altopt.arrays import Array
 from altopt.errors import InputError
 from altopt.graph import Graph, tables
-from altopt.graph.ids import is_text
+from altopt.graph.files import ColumnNames, read_edges, read_labels
+from altopt.graph.ids import distinct, is_text, lookup, unique_ids
 from altopt.io.codec import encode_array
+from altopt.table.files import is_matrix_file, read_rows
+from altopt.table.frame import Frame
+from altopt.table.reader import TableReader
 
-Problem = tuple[Array, Array, Any, Array, Graph | None]
+T = TypeVar("T")
 
 
-def read_problem(features: Path, labels: Path, edges: Path | None, directed: bool) -> Problem:
-    """Node ids, feature names, X, y and the graph, all in the order of the features' rows."""
-    text = False
-    while True:  # twice, where one CSV file's ids look like numbers and another file's are text
-        ids, X, names = tables.read_features(features, text_ids=text)
-        label_ids, given = tables.read_labels(labels, text_ids=text)
-        ends = read_ends(edges, text)
-        if text or not mixed([ids, label_ids, *(ends[name] for name in ("source", "target") if ends)]):
-            break
-        text = True
-    check_storable(ids, f"{features}, column 'node',")
-    check_storable(given, f"{labels}, column 'label',")
-    y = spread(given, rows_of(ids, label_ids, f"{labels}, column 'node',", features), len(ids))
-    return ids, np.array(names, dtype=object), X, y, read_graph(edges, ends, ids, features, directed)
+@dataclass(frozen=True)
+class Files:
+    """The files of a fit, and what their columns are called."""
+
+    features: Path | None
+    labels: Path | None  # None: a column of the features
+    edges: Path | None
+    names: ColumnNames
+    text: tuple[str, ...] = ()
+    directed: bool = False
+
+
+@dataclass(frozen=True)
+class Read:
+    """What the files hold, as it came."""
+
+    ids: Array | None  # of the rows of features
+    X: Any
+    label_ids: Array
+    labels: Array
+    ends: dict[str, Array]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Node ids, X, y and the graph, all in the order of the ids; those without a row of features last."""
+
+    ids: Array
+    X: Any
+    y: Array
+    graph: Graph | None
+
+
+class Problems(list[str]):
+    """What is wrong with the files, to be said at once."""
+
+    def run(self, step: Callable[[], T], default: T) -> T:
+        try:
+            return step()
+        except InputError as error:
+            self.append(str(error))
+            return default
+
+    def refuse(self) -> None:
+        if self:
+            raise InputError(" ".join(dict.fromkeys(self)))
+
+
+def read_problem(files: Files) -> Problem:
+    """Everything that a fit needs."""
+    if files.features is None and files.edges is None:
+        raise InputError("nothing to learn from: give --features, --edges or both.")
+    if files.labels is None and files.features is None:
+        raise InputError(
+            "no labels: give --labels, or a table of --features that has them in a column (--label)."
+        )
+    read = read_files(files, text=False)
+    parts = [read.label_ids, *([] if read.ids is None else [read.ids])]
+    if mixed([*parts, *(read.ends[name] for name in ("source", "target") if read.ends)]):
+        read = read_files(files, text=True)  # one file's ids look like numbers and another file's are text
+    where = f"{files.features}, column {files.names.node!r},"
+    if read.ids is not None:
+        check_storable(read.ids, where)
+    check_storable(read.labels, f"{files.labels or files.features}, column {files.names.label!r},")
+    ids = all_ids(files, read)
+    y = spread(read.labels, lookup(ids, read.label_ids), len(ids))
+    return Problem(ids, with_matrix(read.X), y, read_graph(files, read.ends, ids))
+
+
+def read_files(files: Files, text: bool) -> Read:
+    """The files one by one; the problems of all of them are named together."""
+    problems, names = Problems(), files.names
+    nothing: tuple[Any, Any, Any] = None, None, None
+    in_features = names.label if files.labels is None else None
+    features = files.features
+    ids, X, column = nothing
+    if features is not None:
+        rows = lambda: read_rows(features, names.node, text=files.text, label=in_features, text_ids=text)  # noqa: E731
+        ids, X, column = problems.run(rows, nothing)
+        X = problems.run(lambda: with_matrix(X), X)
+    labels = files.labels
+    empty = np.zeros(0, np.int64)
+    if labels is not None:
+        label_ids, given = problems.run(lambda: read_labels(labels, names, text_ids=text), (empty, empty))
+    else:
+        label_ids, given = ids, column
+        if features is not None and is_matrix_file(features):
+            problems.append(f"{features} is a matrix, which holds no labels: give --labels.")
+    ends: dict[str, Array] = problems.run(lambda: read_ends(files.edges, names, text), {})
+    problems.refuse()
+    return Read(ids, X, label_ids, given, ends)
+
+
+def with_matrix(X: Any) -> Any:
+    """A table with its matrix beside it, so that it is read once."""
+    if not isinstance(X, Frame) or X.read is not None:
+        return X
+    reader = TableReader.fit(X)
+    return replace(X, read=(reader, reader.transform(X)))
+
+
+def read_ends(edges: Path | None, names: ColumnNames, text_ids: bool) -> dict[str, Array]:
+    """The columns of a table of edges; nothing for a matrix, or where there are no edges."""
+    if edges is None or edges.suffix.lower() == ".npz":
+        return {}
+    return read_edges(edges, names, text_ids=text_ids)
+
+
+def mixed(columns: list[Array]) -> bool:
+    """Whether ids are text in some columns and numbers in others."""
+    return len({is_text(column) for column in columns if len(column)}) > 1
+
+
+def all_ids(files: Files, read: Read) -> Array:
+    """The rows of features, then nodes that only edges and labels name; where no edges could serve these, none may."""
+    names = files.names
+    places = {f"{files.labels}, column {names.node!r},": read.label_ids} if files.labels is not None else {}
+    for key, name in (("source", names.source), ("target", names.target)):
+        if key in read.ends:
+            places[f"{files.edges}, column {name!r},"] = read.ends[key]
+    if read.ids is None:
+        if not read.ends:  # a matrix, by position
+            ids = np.arange(Graph(files.edges, directed=files.directed).n_nodes)
+            rows_of(ids, read.label_ids, f"{files.labels}, column {names.node!r},", files.edges)
+            return ids
+        ends = distinct(read.ends["source"], read.ends["target"])
+        return with_more(ends, read.label_ids)
+    problems = Problems()
+    features = files.features
+    closed = files.edges is None or not isinstance(read.X, Frame) or not read.ends
+    ids = read.ids
+    for what, wanted in places.items():
+        if closed or (len(wanted) and (lookup(read.ids, wanted) < 0).all()):
+            problems.run(lambda what=what, wanted=wanted: rows_of(read.ids, wanted, what, features), None)  # type: ignore[misc]
+        ids = with_more(ids, wanted)
+    problems.refuse()
+    return ids
+
+
+def with_more(ids: Array, wanted: Array) -> Array:
+    """The ids, and after them what else is wanted, each once."""
+    more = list(dict.fromkeys(wanted[lookup(ids, wanted) < 0].tolist()))
+    if not more:
+        return ids
+    found = np.array([*ids.tolist(), *more], dtype=object)
+    return unique_ids(found, "the ids")
 
 
 def check_storable(names: Array, what: str) -> None:
@@ -45,36 +183,22 @@ def check_storable(names: Array, what: str) -> None:
         raise InputError(f"{what} holds text that is not Unicode. Write it as UTF-8.") from cause
 
 
-def read_ends(edges: Path | None, text_ids: bool) -> dict[str, Array]:
-    """The columns of a table of edges; nothing for a matrix, or where there are no edges."""
-    if edges is None or edges.suffix.lower() == ".npz":
-        return {}
-    return tables.read_edges(edges, text_ids=text_ids)
-
-
-def mixed(columns: list[Array]) -> bool:
-    """Whether ids are text in some columns and numbers in others."""
-    return len({is_text(column) for column in columns if len(column)}) > 1
-
-
-def read_graph(
-    edges: Path | None, ends: dict[str, Array], ids: Array, features: Path, directed: bool
-) -> Graph | None:
-    """The edges between the rows of the features, named by their ids."""
+def read_graph(files: Files, ends: dict[str, Array], ids: Array) -> Graph | None:
+    """The edges between the nodes, named by their ids."""
+    edges = files.edges
     if edges is None:
         return None
     if not ends:
-        return Graph(Graph(edges, directed=directed), nodes=ids)
+        return Graph(Graph(edges, directed=files.directed), nodes=ids)
     import pyarrow as pa
 
-    names = ("source", "target")
-    positions = {name: rows_of(ids, ends[name], f"{edges}, column {name!r},", features) for name in names}
+    positions = {name: lookup(ids, ends[name]) for name in ("source", "target")}
     weight = {"weight": ends["weight"]} if "weight" in ends else {}
-    return Graph(Graph(pa.table(positions | weight), n_nodes=len(ids), directed=directed), nodes=ids)
+    return Graph(Graph(pa.table(positions | weight), n_nodes=len(ids), directed=files.directed), nodes=ids)
 
 
-def rows_of(ids: Array, wanted: Array, what: str, features: Path) -> Array:
-    """The rows of wanted ids in the features."""
+def rows_of(ids: Array, wanted: Array, what: str, features: Path | None) -> Array:
+    """The rows of wanted ids in the features, or in a matrix of edges."""
     try:
         return tables.match(ids, wanted, what)
     except InputError as error:

@@ -28,7 +28,7 @@ def digest_of(X: Any) -> str:
 def answers(model: FittedModel, X: Any, ids: Any, edges: Any, named: bool) -> Answers:
     """Of the rows of X. `named`: `ids` were given as such, and are not the index of a table."""
     with model.lock:
-        rows = known_rows(model, X, ids, named)
+        rows = known_rows(model, X, ids, named, edges is not None)
         known = rows >= 0
         P = np.empty((len(rows), len(model.classes)))
         codes = np.empty(len(rows), dtype=np.int64)
@@ -50,21 +50,17 @@ def answers(model: FittedModel, X: Any, ids: Any, edges: Any, named: bool) -> An
         return Answers(P, codes)
 
 
-def known_rows(model: FittedModel, X: Any, ids: Any, named: bool) -> Array:
+def known_rows(model: FittedModel, X: Any, ids: Any, named: bool, has_edges: bool) -> Array:
     """The position of each row's node, -1 where it is new.
 
-    Known by its id where the user's ids name the nodes; else where X as a whole is that of the fit. The rows of a model
-    that built its graph are looked up by their features in any case, unless ids are given as such.
+    Known by its id where the user's ids name the nodes; else where X as a whole is that of the fit and no edges are
+    given for it. Rows of a model that built its graph are looked up by their features, unless ids are given as such.
     """
     n = X.shape[0]
     if ids is not None and not model.positional and (named or model.neighbours is None):
         return np.asarray(lookup(model.graph.ids, as_ids(ids, "ids")))
-    if (
-        ids is None
-        and model.digest is not None
-        and model.digest.startswith(f"{n} ")
-        and model.digest == digest_of(X)
-    ):
+    digest = model.digest if ids is None and not has_edges else None
+    if digest is not None and digest.startswith(f"{n} ") and digest == digest_of(X):
         return np.arange(n)
     return np.full(n, -1)
 

@@ -28,6 +28,7 @@ from altopt.graph.validation import (
 )
 from altopt.operator.feature_matrix import empty_rows, has_missing
 from altopt.operator.knn import Neighbours
+from altopt.table.columns import as_numbers
 from altopt.table.frame import Frame, as_frame, is_frame
 from altopt.table.reader import TableReader
 
@@ -136,11 +137,16 @@ def features_of_fit(estimator: Any, X: Any, missing: bool) -> Features:
     frame = as_frame(X)
     if not frame.n_rows:
         raise InputError(f"{frame.origin}: Found array with 0 sample(s); give one row for each node.")
-    reader = TableReader.fit(frame)
+    reader, matrix = read_whole(frame) if frame.read is None else frame.read
     estimator.n_features_in_ = len(frame.names)
     if frame.named:
         estimator.feature_names_in_ = np.array(frame.names, dtype=object)
-    return Features(reader.transform(frame), frame.ids, reader)
+    return Features(matrix, frame.ids, reader)
+
+
+def read_whole(frame: Frame) -> tuple[TableReader, Any]:
+    reader = TableReader.fit(frame)
+    return reader, reader.transform(frame)
 
 
 def features_later(estimator: Any, X: Any, ids: Any = None) -> tuple[Any, Any]:
@@ -164,6 +170,8 @@ def matrix_later(estimator: Any, X: Any, ids: Any) -> tuple[Any, Any]:
         raise InputError("X is None, but this model was fitted with features. Give a row for each node.")
     missing = bool(estimator.__sklearn_tags__().input_tags.allow_nan)
     if fitted.reader is None:
+        if isinstance(X, Frame):  # of a file, beside a model that was fitted on a matrix
+            X = np.column_stack([as_numbers(column) for column in X.columns])
         X, ids = read_features(estimator, X, reset=False, missing=missing)
     else:
         frame = as_frame(X) if is_frame(X) else frame_of_numbers(estimator, X, fitted.reader)

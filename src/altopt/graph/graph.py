@@ -12,8 +12,9 @@ from scipy.sparse.csgraph import connected_components
 
 from altopt.arrays import Array, row_sums
 from altopt.errors import InputError
-from altopt.graph import tables
+from altopt.graph import files, tables
 from altopt.graph.edge_kinds import Kinds, checked_weights, of_kinds, read_kinds
+from altopt.graph.file_formats import is_table_file
 from altopt.graph.ids import as_ids, describe_missing, find_position, lookup, unique_ids, unknown_node
 from altopt.graph.matrices import compact_csr, edge_matrix, is_weighted, permuted, symmetrised, without_loops
 from altopt.graph.placement import (
@@ -362,12 +363,12 @@ def _read(g: Any) -> RawGraph:
     if isinstance(g, str | os.PathLike):
         suffix = Path(g).suffix.lower()
         if suffix == ".npz":
-            return from_matrix(tables.read_sparse(g), str(g))
-        if suffix not in (".parquet", ".csv"):
+            return from_matrix(files.read_sparse(g), str(g))
+        if not is_table_file(g):
             raise InputError(
-                f"{g} ends in none of .parquet, .csv and .npz; give the graph in one of these formats."
+                f"{g} ends in none of .parquet, .csv, .tsv, .xlsx and .npz; give the graph in one of these formats."
             )
-        return from_columns(tables.read_edges(g), str(g))
+        return from_columns(files.read_edges(g), str(g))
     if tables.is_table(g):
         return from_columns(tables.columns(g, ("source", "target"), ("weight",)), "the table")
     return read(g)

@@ -13,7 +13,7 @@ DAY = 86_400.0  # seconds
 CYCLES = {"year": 365.2425, "week": 7.0, "day": 1.0}  # days
 DATE_FORMATS = ("iso", "%Y/%m/%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d.%m.%Y %H:%M", "%m/%d/%Y %H:%M")
 NUMBER = r"^[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?$"
-DECIMAL_COMMA = r"^[+-]?\d*,\d+$|^[+-]?\d+$"
+DECIMAL_COMMA = r"^[+-]?(\d+(,\d*)?|,\d+)([eE][+-]?\d+)?$"
 
 
 class Unreadable(InputError):

@@ -1,6 +1,5 @@
 """A table in any form as named columns: of pandas, polars or pyarrow, or an array of mixed values."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date, time, timedelta
 from typing import Any
@@ -10,6 +9,7 @@ import numpy as np
 from altopt.arrays import Array
 from altopt.errors import InputError
 from altopt.graph import tables
+from altopt.graph.file_formats import in_one, of_values
 from altopt.graph.ids import comes_from
 
 NOT_NUMBERS = (
@@ -36,6 +36,8 @@ class Frame:
         False where the columns of an array are numbered: then they are matched by position.
     origin : str
         The file or argument, for messages.
+    read : tuple of TableReader and matrix, or None
+        What was made of these columns already.
     """
 
     names: list[str]
@@ -44,6 +46,7 @@ class Frame:
     text: frozenset[str] = frozenset()
     named: bool = True
     origin: str = "X"
+    read: Any = None
 
     @property
     def n_rows(self) -> int:
@@ -111,19 +114,10 @@ def arrow_columns(table: Any) -> list[Any]:
         return [
             of_values(series.to_list())
             if str(series.dtype) in ("Object", "Int128", "UInt128")
-            else whole(series.to_arrow())
+            else in_one(series.to_arrow())
             for series in table.iter_columns()
         ]
-    return [whole(table.column(j)) for j in range(table.num_columns)]
-
-
-def whole(column: Any) -> Any:
-    """A pyarrow column in one piece, extension types as their values."""
-    import pyarrow as pa
-
-    column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-    column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column  # of no chunk at all
-    return of_values(column.to_pylist()) if isinstance(column.type, pa.BaseExtensionType) else column
+    return [in_one(table.column(j)) for j in range(table.num_columns)]
 
 
 def pandas_column(series: Any) -> Any:
@@ -132,23 +126,6 @@ def pandas_column(series: Any) -> Any:
     if hasattr(series, "sparse"):
         series = series.sparse.to_dense()
     try:
-        return whole(pa.array(series, from_pandas=True))
+        return in_one(pa.array(series, from_pandas=True))
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
         return of_values(series.tolist())
-
-
-def of_values(values: Iterable[Any]) -> Any:
-    """Python values as a pyarrow array: text where they are of several types."""
-    import pyarrow as pa
-
-    values = [None if is_missing(value) else value for value in values]
-    try:
-        return whole(pa.array(values, from_pandas=True))
-    except (pa.ArrowException, TypeError, ValueError, OverflowError):
-        return pa.array([None if value is None else str(value) for value in values], pa.large_string())
-
-
-def is_missing(value: Any) -> bool:
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):
-        return True
-    return isinstance(value, float) and value != value

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from altopt.cli import registry
+from altopt.cli.columns import Label, Node, Source, Target, Weight, column_names
 from altopt.cli.console import show
 from altopt.cli.paths import Output
 from altopt.cli.progress import Rounds
@@ -13,23 +14,40 @@ from altopt.cli.progress import Rounds
 if TYPE_CHECKING:
     from altopt import AltOpt, Graph
     from altopt.arrays import Array
+    from altopt.table.reader import TableReader
 
 
 def fit(
-    features: Annotated[
-        Path,
-        typer.Option(help="Table with a column node and numeric columns; or a matrix (.npy, .npz)."),
-    ],
-    labels: Annotated[
-        Path, typer.Option(help="Table with columns node and label, one row for each labelled node.")
-    ],
     out: Annotated[Path, Output("Folder for the model, predictions and report.html.")],
+    features: Annotated[
+        Path | None,
+        typer.Option(
+            help="Table with a column node and columns of numbers, categories, dates or text, some values missing "
+            "maybe; or a matrix (.npy, .npz). Without it, the graph alone is gone by."
+        ),
+    ] = None,
+    labels: Annotated[
+        Path | None,
+        typer.Option(
+            help="Table with columns node and label, one row for each labelled node. Without it, labels are in a "
+            "column of the features, empty where unknown."
+        ),
+    ] = None,
     edges: Annotated[
         Path | None,
         typer.Option(
             help="Table with columns source, target and optionally weight; or a sparse matrix (.npz). Without it, "
             "the k-nearest-neighbour graph of the features is built."
         ),
+    ] = None,
+    node: Node = "node",
+    label: Label = "label",
+    source: Source = "source",
+    target: Target = "target",
+    weight: Weight = "weight",
+    text: Annotated[
+        list[str] | None,
+        typer.Option(metavar="<column>", help="A column of the features that is free text. May be repeated."),
     ] = None,
     directed: Annotated[
         bool, typer.Option("--directed", help="Keep the direction of the edges, for the parts that use it.")
@@ -71,17 +89,20 @@ def fit(
     """Label every node from a few known labels.
 
     Reads node features, edges and labels; writes the predictions with their probabilities, the model and an HTML
-    report. Tables are Parquet or CSV; node ids may be of any type and are kept.
+    report. Tables are Parquet, Excel, or text with any separator (.csv, .tsv); node ids may be of any type, are kept,
+    and match rows of one file with those of another.
     """
     from altopt import AltOpt
     from altopt.cli import outputs
-    from altopt.cli.tables import read_problem
+    from altopt.cli.tables import Files, read_problem
     from altopt.io.files import new_folder
 
     if not dry_run:
         check_folder(out)
         outputs.refuse_foreign_outputs(out, out / f"predictions.{predictions_format}")
-    ids, names, X, y, graph = read_problem(features, labels, edges, directed)
+    names = column_names(node, source, target, weight, label)
+    problem = read_problem(Files(features, labels, edges, names, tuple(text or ()), directed))
+    X, y, graph = problem.X, problem.y, problem.graph
     settings: dict[str, Any] = {"random_state": seed} | ({} if rounds is None else {"n_rounds": rounds})
     settings |= registry.chosen_parts(graph_view, label_view, inputs, encoder)
     if classes is not None:
@@ -96,9 +117,8 @@ def fit(
     with new_folder(out):
         with Rounds(quiet) as on_round:
             model.fit(X, y, graph=graph, on_round=on_round, checkpoint=out / "checkpoint", resume=resume)
-        model.feature_names_in_ = names  # stored, so that predict can put a new table's columns in this order
         with outputs.replaced_by_a_fit(out):
-            written = write_outputs(model, ids, out, predictions_format, quiet)
+            written = write_outputs(model, problem.ids, out, predictions_format, quiet)
     if not quiet:
         show(model.outcome_)
         held_out = model.fitted_.leave_one_out
@@ -205,16 +225,35 @@ def read_shares(text: str, y: "Array") -> "dict[Any, float] | str":
 
 def announcement(X: Any, y: "Array", graph: "Graph | None", model: "AltOpt", dry_run: bool) -> list[str]:
     """The size of the problem and the memory the fit will need; itemised in a dry run."""
+    import scipy.sparse as sp
+
     from altopt.cli.memory import expected_memory
     from altopt.graph.validation import known_labels
+    from altopt.table.frame import Frame
 
-    n, known = X.shape[0], y[known_labels(y)]
+    n, known = len(y), y[known_labels(y)]
     n_classes = len(set(known.tolist()) | set(model.classes or []))
     n_edges = n * model.n_neighbors if graph is None else graph.n_edges
     edges = "edges to be built from X" if graph is None else f"{n_edges:,} edges"
-    memory = expected_memory(X, n_edges, n_classes, model, graph is not None and graph.weighted)
+    matrix = sp.eye_array(n, format="csr") if X is None else X.read[1] if isinstance(X, Frame) else X
+    memory = expected_memory(matrix, n_edges, n_classes, model, graph is not None and graph.weighted)
+    features = "no features" if X is None else f"{X.shape[1]:,} features"
     summary = (
-        f"{n:,} nodes, {edges}, {X.shape[1]:,} features, {len(known):,} labels of {n_classes:,} classes; "
+        f"{n:,} nodes, {edges}, {features}, {len(known):,} labels of {n_classes:,} classes; "
         f"needs about {memory.peak / 1e9:.1f} GB of memory."
     )
-    return [summary, *memory.lines()] if dry_run else [summary]
+    columns = columns_in_words(X.read[0]) if isinstance(X, Frame) else []
+    return [summary, *columns, *(memory.lines() if dry_run else [])]
+
+
+def columns_in_words(reader: "TableReader") -> list[str]:
+    """How many columns of each kind there are, and which ones are left out; nothing where all are numbers."""
+    from collections import Counter
+
+    kinds = Counter(column.kind for column in reader.columns)
+    if set(kinds) == {"number"}:
+        return []
+    counted = [f"{n} {kind}" for kind, n in kinds.items() if kind != "dropped"]
+    dropped = [f"{column.name} ({column.how})" for column in reader.columns if column.kind == "dropped"]
+    left = [f"Left out: {', '.join(dropped[:10])}{', ...' if len(dropped) > 10 else ''}."] if dropped else []
+    return [f"Columns by kind: {', '.join(counted)}.", *left]

@@ -5,54 +5,80 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from altopt.cli.columns import Node, Source, Target, Weight, column_names
 from altopt.cli.console import show
 from altopt.cli.paths import Output
 
 if TYPE_CHECKING:
     from altopt import AltOpt
     from altopt.arrays import Array
+    from altopt.graph.files import ColumnNames
 
 
 def predict(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="Folder written by altopt fit.")],
-    features: Annotated[
-        Path, typer.Option(help="Table of the new nodes, with the columns that the model was fitted on.")
-    ],
     out: Annotated[Path, Output("File for the predictions, .parquet or .csv.")],
+    features: Annotated[
+        Path | None,
+        typer.Option(
+            help="Table of the nodes, with the columns that the model was fitted on, in any order. Nodes that the "
+            "model knows are answered for as they stand in it."
+        ),
+    ] = None,
     edges: Annotated[
         Path | None,
         typer.Option(
             help="Table with columns source and target, between new and known nodes or among new ones."
         ),
     ] = None,
+    node: Node = "node",
+    source: Source = "source",
+    target: Target = "target",
+    weight: Weight = "weight",
     quiet: Annotated[bool, typer.Option("--quiet", help="Print errors and warnings only.")] = False,
 ) -> None:
-    """Label new nodes with a stored model."""
-    import warnings
-
+    """Label nodes with a stored model, most of all new ones."""
     from altopt import AltOpt
     from altopt.arrays import certainty
     from altopt.errors import InputError
+    from altopt.fitted.known import answers
+    from altopt.fitted.source import features_later
     from altopt.graph import tables
-    from altopt.graph.ids import is_text
+    from altopt.graph.ids import is_text, lookup
     from altopt.io.files import check_output
+    from altopt.table.files import read_rows
 
     if out.suffix.lower() not in (".parquet", ".csv"):
         raise InputError(f"--out {out} ends in neither .parquet nor .csv. Name the output with one of them.")
     check_output(out, "--out")
     fitted = AltOpt.load(model_folder(model))
     text = is_text(fitted.graph_.ids)
-    ids, X, names = tables.read_features(features, text_ids=text)
-    if features.suffix.lower() not in (".npy", ".npz") and hasattr(fitted, "feature_names_in_"):
-        X = X[:, in_order(names, fitted.feature_names_in_.tolist(), features)]
-    table = None if edges is None else read_new_edges(edges, text, ids, fitted, features)
-    with warnings.catch_warnings():  # the columns are in order, so their names are not needed
-        warnings.filterwarnings("ignore", message="X does not have valid feature names")
-        probabilities = fitted.predict_proba(X, edges=table, ids=ids)
-    labels = fitted.classes_[probabilities.argmax(axis=1)]
-    tables.write_predictions(out, ids, labels, certainty(probabilities), probabilities, fitted.classes_)
+    names = column_names(node, source, target, weight)
+    if features is not None:
+        ids, X, _ = read_rows(features, node, text_ids=text)
+    elif fitted.fitted_.has_features:
+        raise InputError("give --features: the model was fitted with them.")
+    elif edges is None:
+        raise InputError("give --edges of new nodes: the model goes by the graph alone.")
+    else:
+        ids, X = new_ends(edges, names, text, fitted), None
+    known = lookup(fitted.graph_.ids, ids) >= 0
+    table = None if edges is None else read_new_edges(edges, names, text, ids, fitted, features)
+    if known.all() and table is not None:
+        show(
+            f"{edges} was not used: the model knows all nodes, and altopt update takes edges between them.",
+            err=True,
+        )
+        table = None
+    found = answers(
+        fitted.fitted_, *features_later(fitted, X, ids), table, named=not fitted.fitted_.positional
+    )
+    labels, P = fitted.classes_[found.codes], found.probabilities
+    tables.write_predictions(out, ids, labels, certainty(P), P, fitted.classes_)
     if not quiet:
-        show(f"Wrote {out}: labels for {len(ids):,} new nodes.")
+        n_known = int(known.sum()) if not fitted.fitted_.positional else 0
+        of_known = f", and as they stand in the model for {n_known:,} that it knows" if n_known else ""
+        show(f"Wrote {out}: labels for {len(ids) - n_known:,} new nodes{of_known}.")
 
 
 def model_folder(path: Path) -> Path:
@@ -60,41 +86,32 @@ def model_folder(path: Path) -> Path:
     return path / "model" if (path / "model").is_dir() else path
 
 
-def in_order(names: list[str], wanted: list[str], path: Path) -> list[int]:
-    """The position of each column of the fit among the new ones."""
-    from altopt.errors import InputError
+def new_ends(path: Path, names: "ColumnNames", text_ids: bool, fitted: "AltOpt") -> "Array":
+    """The ends of edges that the model does not know."""
+    from altopt.graph.files import read_edges
+    from altopt.graph.ids import distinct, lookup
 
-    place = {name: column for column, name in enumerate(names)}
-    for name in wanted:
-        if name not in place:
-            raise InputError(f"{path} has no column {name!r}, which the model was fitted on. Add it.")
-    extra = [name for name in names if name not in set(wanted)]
-    if extra:
-        raise InputError(f"{path} has a column {extra[0]!r}, unknown to the model. Leave it out.")
-    return [place[name] for name in wanted]
+    ends = read_edges(path, names, text_ids=text_ids)
+    ids = distinct(ends["source"], ends["target"])
+    return ids[lookup(fitted.graph_.ids, ids) < 0]
 
 
-def read_new_edges(path: Path, text_ids: bool, ids: "Array", fitted: "AltOpt", features: Path) -> Any:
+def read_new_edges(
+    path: Path, names: "ColumnNames", text_ids: bool, ids: "Array", fitted: "AltOpt", features: Path | None
+) -> Any:
     """The edges as a table; each end must be a new or a known node."""
     import numpy as np
     import pyarrow as pa
 
     from altopt.errors import InputError
     from altopt.graph import tables
-    from altopt.graph.ids import lookup
+    from altopt.graph.files import read_edges
 
-    known = lookup(fitted.graph_.ids, ids)
-    if known.max() >= 0:
-        node = ids[known >= 0].tolist()[0]
-        raise InputError(
-            f"{features} names node {node!r}, which the model was fitted on. With --edges every "
-            "new node needs an id of its own."
-        )
-    ends = tables.read_edges(path, text_ids=text_ids)
+    ends = read_edges(path, names, text_ids=text_ids)
     nodes = np.array([*fitted.graph_.ids.tolist(), *ids.tolist()], dtype=object)
-    for name in ("source", "target"):
+    for key, name in (("source", names.source), ("target", names.target)):
         try:
-            tables.match(nodes, ends[name], f"{path}, column {name!r},")
+            tables.match(nodes, ends[key], f"{path}, column {name!r},")
         except InputError as error:
             raise InputError(f"{error} Known are the fitted nodes and those of {features}.") from error
     return pa.table(ends)

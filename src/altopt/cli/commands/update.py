@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from altopt.cli.commands.predict import in_order, model_folder
+from altopt.cli.columns import Label, Node, Source, Target, Weight, column_names
+from altopt.cli.commands.predict import model_folder, new_ends
 from altopt.cli.console import show
 from altopt.cli.paths import Output
 
 if TYPE_CHECKING:
     from altopt import AltOpt
     from altopt.fitted.request import Change
+    from altopt.graph.files import ColumnNames
 
 
 def update(
@@ -32,6 +34,11 @@ def update(
         Path | None,
         typer.Option(help="Table of new nodes, with a column node and those that the model was fitted on."),
     ] = None,
+    node: Node = "node",
+    label: Label = "label",
+    source: Source = "source",
+    target: Target = "target",
+    weight: Weight = "weight",
     out: Annotated[Path | None, Output("Folder for the updated model. Default: MODEL is replaced.")] = None,
     predictions: Annotated[
         Path | None, Output("File for the new labels of all nodes, .parquet or .csv.")
@@ -76,7 +83,8 @@ def update(
     in_place = not dry_run and outputs.same_file(place, folder)
     with outputs.held(folder, wait) if in_place else nullcontext():
         fitted = AltOpt.load(folder)
-        change = take_in(fitted, labels, edges, features, refresh)
+        names = column_names(node, source, target, weight, label)
+        change = take_in(fitted, labels, edges, features, names, refresh)
         stored = [] if dry_run else outputs.store(fitted, place, predictions)
     if as_json:
         show(json.dumps(change.record() | {"stored": not dry_run}, default=str))
@@ -85,31 +93,33 @@ def update(
 
 
 def take_in(
-    fitted: "AltOpt", labels: Path | None, edges: Path | None, features: Path | None, refresh: bool
+    fitted: "AltOpt",
+    labels: Path | None,
+    edges: Path | None,
+    features: Path | None,
+    names: "ColumnNames",
+    refresh: bool,
 ) -> "Change":
     """Update a model by what the tables hold."""
-    import warnings
-
-    from altopt.graph import tables
+    from altopt.graph.files import read_edges, read_labels
     from altopt.graph.ids import is_text
+    from altopt.table.files import read_rows
 
     text = is_text(fitted.graph_.ids)
     request: dict[str, Any] = {}
     if labels is not None:
-        request["labels"] = list(
-            zip(*(column.tolist() for column in tables.read_labels(labels, text_ids=text)))
-        )
+        columns = read_labels(labels, names, text_ids=text)
+        request["labels"] = list(zip(*(column.tolist() for column in columns)))
     if edges is not None:
-        columns = tables.read_edges(edges, text_ids=text)
-        request["edges"] = list(zip(*(column.tolist() for column in columns.values())))
+        ends = read_edges(edges, names, text_ids=text)
+        request["edges"] = list(zip(*(column.tolist() for column in ends.values())))
+        if not fitted.fitted_.has_features:
+            new = new_ends(edges, names, text, fitted)
+            request |= {"nodes": new} if len(new) else {}
     if features is not None:
-        ids, X, names = tables.read_features(features, text_ids=text)
-        if features.suffix.lower() not in (".npy", ".npz") and hasattr(fitted, "feature_names_in_"):
-            X = X[:, in_order(names, fitted.feature_names_in_.tolist(), features)]
+        ids, X, _ = read_rows(features, names.node, text_ids=text)
         request |= {"nodes": ids, "features": X}
-    with warnings.catch_warnings():  # the columns are in order, so their names are not needed
-        warnings.filterwarnings("ignore", message="X does not have valid feature names")
-        return fitted.update(**request, refresh=refresh)
+    return fitted.update(**request, refresh=refresh)
 
 
 def in_words(change: "Change") -> list[str]:

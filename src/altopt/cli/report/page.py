@@ -67,7 +67,7 @@ def about(model: AltOpt) -> Html:
     facts = [
         ("Nodes", f"{graph.n_nodes:,}"),
         ("Edges, built from X" if model.neighbours_ is not None else "Edges", f"{graph.n_edges:,}"),
-        ("Features", f"{model.n_features_in_:,}"),
+        ("Features", f"{model.n_features_in_:,}" if model.n_features_in_ else "none"),
         ("Classes", f"{len(model.classes_):,}"),
         ("Given labels", f"{n_labelled:,} ({n_labelled / graph.n_nodes:.1%})"),
         ("Unreached nodes", f"{int((~model.reached_).sum()):,}"),
