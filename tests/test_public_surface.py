@@ -27,7 +27,7 @@ NAMES = {
     """,
     "altopt.inputs": """
         AdjacencyInputs BlockInputs ChangedNodes DegreeInputs DiffusedInputs EAGER ExtremeInputs FeatureInputs
-        HopInputs InputMemory InputSource Inputs LabelShareInputs LazyRows NewNodes Prepared PreparedMatrix
+        HopInputs InputMemory InputSource Inputs KindInputs LabelShareInputs LazyRows NewNodes Prepared PreparedMatrix
         RawInputs ReducedInputs SourceShape StructureInputs as_inputs encoder_rows unit_rows unit_sum
     """,
     "altopt.checks": """

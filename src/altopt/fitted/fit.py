@@ -17,6 +17,7 @@ from altopt.graph.validation import UNKNOWN
 from altopt.io.checkpoint import Checkpoint, begin
 from altopt.operator import NormalizedAdjacency
 from altopt.operator.feature_matrix import empty_rows
+from altopt.selection.by_kind import with_kinds_apart
 from altopt.selection.calibration import TemperedShares, column_factors
 from altopt.selection.candidates import Candidate, alternatives
 from altopt.selection.compare import Choice
@@ -180,7 +181,8 @@ def with_edge_weights(
     )
     graph = data.graph.with_edge_weights(chosen.weights)
     A_tilde = NormalizedAdjacency(graph.adjacency, data.A_tilde.self_loops)
-    return replace(data, graph=graph, A_tilde=A_tilde, _made={}, _parts={}), chosen.help
+    data = replace(data, graph=graph, A_tilde=A_tilde, telling=chosen.telling, _made={}, _parts={})
+    return data, chosen.help
 
 
 def with_kinds(graph_help: GraphHelp | None, worth: dict[str, KindHelp]) -> GraphHelp | None:
@@ -235,6 +237,7 @@ def choose(parameters: Parameters, usual: Candidate, evaluator: Evaluator | None
     if parameters.encoder_is_free and parameters.graph_view is None:
         n_labels = len(evaluator.nodes)
         others = alternatives(usual, data.source, n_labels, data.n_classes, parameters.numbers)
+        others = with_kinds_apart(usual, others, data.telling)
     return evaluator.choose(usual, others, parameters.weights_are_free)
 
 

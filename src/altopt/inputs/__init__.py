@@ -16,6 +16,7 @@ from altopt.inputs.inputs import (
     PreparedMatrix,
     as_inputs,
 )
+from altopt.inputs.kind import KindInputs
 from altopt.inputs.label_shares import LabelShareInputs
 from altopt.inputs.memory import InputMemory, SourceShape
 from altopt.inputs.raw import RawInputs
@@ -37,6 +38,7 @@ __all__ = [
     "InputMemory",
     "InputSource",
     "Inputs",
+    "KindInputs",
     "LabelShareInputs",
     "LazyRows",
     "NewNodes",

@@ -188,6 +188,9 @@ class BlockInputs(Inputs):
     def reads_kinds(self) -> bool:
         return any(part.reads_kinds for part in self.parts)
 
+    def apart(self, kinds: tuple[str, ...]) -> "BlockInputs":
+        return replace(self, parts=tuple(part.apart(kinds) for part in self.parts))
+
     def restore(self, state: dict[str, Array]) -> PreparedBlocks:
         parts = tuple(part.restore(with_prefix(state, f"{k}.")) for k, part in enumerate(self.parts))
         sizes = finite(state, "sizes", (len(parts), 2))

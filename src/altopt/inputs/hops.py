@@ -1,6 +1,6 @@
 """The features zero, one and more hops away, side by side: [X, S X, S^2 X, ...]."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ from altopt.arrays import Array
 from altopt.defaults import DEFAULTS
 from altopt.errors import InputError
 from altopt.graph import Graph
+from altopt.inputs.blocks import BlockInputs
 from altopt.inputs.directions import (
     few_columns,
     gram_of,
@@ -18,6 +19,7 @@ from altopt.inputs.directions import (
     random_start,
 )
 from altopt.inputs.inputs import ChangedNodes, ColumnMap, Inputs, InputSource, NewNodes, PreparedMatrix
+from altopt.inputs.kind import KindInputs
 from altopt.inputs.local_diffusion import product
 from altopt.inputs.memory import NUMBER, InputMemory, SourceShape, sketch_bytes, stored_bytes
 from altopt.inputs.neighbours import edges_along
@@ -187,6 +189,15 @@ class HopInputs(Inputs):
         return leading_directions(
             features, spread, rank, self.n_power, seed, spread_back=spread_back, first=first
         )
+
+    def apart(self, kinds: tuple[str, ...]) -> Inputs:
+        """Hop 0 once, then those of each kind; blocks of one size where rows are scaled."""
+        further = tuple(hop for hop in self.hops if hop)
+        if not further:
+            return self
+        own = (replace(self, hops=(0,)),) if 0 in self.hops else ()
+        parts = (*own, *(KindInputs(kind, replace(self, hops=further)) for kind in kinds))
+        return BlockInputs(parts, scaling="size" if self.row_exponent else None)
 
     def restore(self, state: dict[str, Array]) -> PreparedHops:
         of_hop = [with_prefix(state, f"hop{hop}.") for hop in self.hops]

@@ -56,7 +56,13 @@ class InputSource:
 
     def with_codes(self, codes: Array) -> "InputSource":
         """The same with other labels known."""
-        other = replace(self, codes=codes)
+        return self._with(replace(self, codes=codes))
+
+    def along(self, graph: Graph, A_tilde: NormalizedAdjacency) -> "InputSource":
+        """The same along other edges."""
+        return self._with(replace(self, graph=graph, A_tilde=A_tilde))
+
+    def _with(self, other: "InputSource") -> "InputSource":
         other.__dict__["columns"] = self.columns  # found once
         return other
 
@@ -219,6 +225,10 @@ class Inputs(ABC):
     def reads_kinds(self) -> bool:
         """Whether they read edges by their kind, beside the weighted sum of all kinds."""
         return False
+
+    def apart(self, kinds: tuple[str, ...]) -> "Inputs":
+        """The same made along each of several kinds of edges by itself; as they are, where that is not worth while."""
+        return self
 
     def unscaled(self) -> "Inputs":
         """The settings that what is kept depends on: inputs that differ in the scaling of rows alone can share it."""

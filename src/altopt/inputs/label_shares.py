@@ -11,6 +11,7 @@ from altopt.defaults import DEFAULTS
 from altopt.errors import InputError
 from altopt.graph.validation import UNKNOWN
 from altopt.inputs.inputs import ChangedNodes, Inputs, InputSource, NewNodes, PreparedMatrix
+from altopt.inputs.kind import of_each_kind
 from altopt.inputs.memory import NUMBER, InputMemory, SourceShape
 from altopt.inputs.neighbours import edges_along
 from altopt.io.array_io import finite, required
@@ -119,6 +120,9 @@ class LabelShareInputs(Inputs):
         prior = np.bincount(codes[codes != UNKNOWN], minlength=c) / max(int((codes != UNKNOWN).sum()), 1)
         Z = np.concatenate(counts, axis=1).astype(np.float32)
         return PreparedLabelShares(Z, codes, prior, spread[:, 0], self.totals)
+
+    def apart(self, kinds: tuple[str, ...]) -> Inputs:
+        return of_each_kind(self, kinds)
 
     def _spread(self, A: Any, degrees: Array) -> Array:
         """What an edge of weight 1 to each node counts for: 1 for the mean edge."""

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from altopt.arrays import Array
 from altopt.errors import InputError
 from altopt.inputs.inputs import ChangedNodes, Inputs, InputSource, NewNodes, PreparedMatrix
+from altopt.inputs.kind import of_each_kind
 from altopt.inputs.memory import InputMemory, SourceShape
 from altopt.inputs.neighbours import edges_along, least_and_largest
 from altopt.io.array_io import finite
@@ -113,6 +114,9 @@ class StructureInputs(Inputs):
             both = (directed, directed.T.tocsr())
             Z = np.concatenate([Z, *(log_degrees(D)[:, None] for D in both)], axis=1)
         return PreparedStructure(Z.astype(np.float32), eigenvalue)
+
+    def apart(self, kinds: tuple[str, ...]) -> Inputs:
+        return of_each_kind(self, kinds)
 
     def restore(self, state: dict[str, Array]) -> PreparedStructure:
         Z, eigenvalue = finite(state, "Z", (None, None)), finite(state, "eigenvalue", (1,))

@@ -50,6 +50,8 @@ class FitData:
         Numbers of encoder inputs up to which they are made once.
     defaults : Defaults
         The numbers of the recipe.
+    telling : tuple of str
+        Kinds of edges that are worth reading each by itself.
 
     Attributes
     ----------
@@ -83,6 +85,7 @@ class FitData:
     built: bool = False
     eager: int = EAGER
     defaults: Defaults = DEFAULTS
+    telling: tuple[str, ...] = ()
     _made: dict[Inputs, tuple[Prepared, Any]] = field(default_factory=dict)
     _parts: dict[Inputs, Prepared] = field(default_factory=dict)  # blocks that several inputs may have
 
