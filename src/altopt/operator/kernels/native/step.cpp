@@ -2,6 +2,7 @@
 #include "step.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <stdexcept>
 #include <vector>
 
@@ -16,28 +17,57 @@ constexpr std::int64_t STREAM_MIN_BYTES = 1 << 22;     // bytes of a result that
 // columns that fit in registers; wider rows are worked on panel by panel
 template <class T> constexpr std::int64_t PANEL_COLUMNS = sizeof(T) == 8 ? 32 : 64;
 
+// numbers in one register: sums in a type wider than that would go through memory with every edge
+#if defined(__AVX__)
+constexpr int REGISTER_BYTES = 32;
+#else
+constexpr int REGISTER_BYTES = 16;
+#endif
+template <class T> constexpr int LANES = sizeof(T) == sizeof(computed<T>) ? REGISTER_BYTES / int(sizeof(T)) : 8;
+template <class T> struct lanes {
+    typedef computed<T> type __attribute__((vector_size(LANES<T> * sizeof(computed<T>))));
+};
+template <class T> using Lanes = typename lanes<T>::type;
+
+template <class T> inline Lanes<T> load_lanes(const T *stored) {
+    if constexpr (LANES<T> == 8) {
+        return load8(stored);
+    } else {
+        Lanes<T> x;
+        std::memcpy(&x, stored, sizeof(x));
+        return x;
+    }
+}
+
 template <class T, int BLOCKS> struct Sums {
     static constexpr std::int64_t whole = BLOCKS * 8;
-    Eight<T> value[BLOCKS] = {};
+    static constexpr int PER_BLOCK = 8 / LANES<T>, PARTS = BLOCKS * PER_BLOCK;
+    Lanes<T> value[PARTS] = {};
 
     inline void add(const T *row) {
-        for (int b = 0; b < BLOCKS; ++b)
-            value[b] += load8(row + b * 8);
+        for (int p = 0; p < PARTS; ++p)
+            value[p] += load_lanes(row + p * LANES<T>);
     }
     inline void add(computed<T> factor, const T *row) {
-        for (int b = 0; b < BLOCKS; ++b)
-            value[b] += factor * load8(row + b * 8);
+        for (int p = 0; p < PARTS; ++p)
+            value[p] += factor * load_lanes(row + p * LANES<T>);
     }
     inline void times(computed<T> factor) {
-        for (int b = 0; b < BLOCKS; ++b)
-            value[b] *= factor;
+        for (int p = 0; p < PARTS; ++p)
+            value[p] *= factor;
+    }
+    inline Eight<T> block(int b) const {
+        Eight<T> x;
+        std::memcpy(&x, value + b * PER_BLOCK, sizeof(x));
+        return x;
     }
     // the squares of all columns in eight lanes; `mask` is zero in the columns of the last block that do not count
     inline Eight<double> squares(const Eight<T> &mask) const {
-        Eight<T> lanes = value[BLOCKS - 1] * value[BLOCKS - 1] * mask;
+        const Eight<T> last = block(BLOCKS - 1);
+        Eight<T> sums = last * last * mask;
         for (int b = 0; b < BLOCKS - 1; ++b)
-            lanes += value[b] * value[b];
-        return __builtin_convertvector(lanes, Eight<double>);
+            sums += block(b) * block(b);
+        return __builtin_convertvector(sums, Eight<double>);
     }
 };
 
@@ -96,14 +126,14 @@ double panel(const Csr<T> &A, const Step<T> &s, std::int64_t first, std::int64_t
         T *out = s.out + place;
         if (stream) {
             for (int b = 0; b < BLOCKS; ++b)
-                stream8(row.value[b], out + b * 8);
+                stream8(row.block(b), out + b * 8);
         } else if (columns == Row::whole) {
             for (int b = 0; b < BLOCKS; ++b)
-                store8(row.value[b], out + b * 8);
+                store8(row.block(b), out + b * 8);
         } else {
             T whole[Row::whole];
             for (int b = 0; b < BLOCKS; ++b)
-                store8(row.value[b], whole + b * 8);
+                store8(row.block(b), whole + b * 8);
             std::copy(whole, whole + columns, out);
         }
     }
