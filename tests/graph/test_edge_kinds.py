@@ -125,7 +125,7 @@ def test_bad_kinds_are_refused_in_one_sentence(given, message):
 
 def test_pairs_leave_the_number_of_nodes_open():
     assert Graph({"a": ring(5, 1), "b": [(0, 2)]}).n_nodes == 5
-    assert Graph({"a": [(0, 1)], "b": np.array([[0, 3], [1, 4]])}).n_nodes == 5
+    assert Graph({"a": [(0, 1)], "b": np.array([[0, 3, 1], [1, 4, 2]])}).n_nodes == 5
     with pytest.raises(InputError, match="different numbers of nodes"):
         Graph({"a": ring(5, 1), "b": [(0, 6)]})
 

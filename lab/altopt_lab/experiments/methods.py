@@ -1,5 +1,7 @@
 """All methods that are compared, by name."""
 
+from difflib import get_close_matches
+
 from altopt import AltOpt
 from altopt.errors import InputError
 from altopt.views import SquaredLaplacianView
@@ -82,6 +84,14 @@ def find_method(name: str) -> Method:
     >>> find_method("APPNP").validation
     'keep the best epoch'
     """
-    if name not in METHODS:
-        raise InputError(f"No method is called {name!r}. There are {', '.join(METHODS)}.")
-    return METHODS[name]
+    known = {plain(method): method for method in METHODS}
+    if plain(name) not in known:
+        near = get_close_matches(plain(name), known, n=1)
+        hint = "".join(f" Did you mean {known[one]!r}?" for one in near)
+        raise InputError(f"No method is called {name!r}.{hint} There are: {'; '.join(METHODS)}.")
+    return METHODS[known[plain(name)]]
+
+
+def plain(name: str) -> str:
+    """Case and spaces do not tell methods apart."""
+    return "".join(name.lower().split())

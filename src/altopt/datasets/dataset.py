@@ -9,7 +9,7 @@ from altopt.arrays import Array
 from altopt.graph import Graph
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Dataset:
     """Nodes with features and true labels, ready for `altopt.datasets.splits` and `AltOpt.fit`.
 
@@ -42,6 +42,14 @@ class Dataset:
     graph: Graph | None
     splits: dict[str, Array] | None
     note: str
+
+    def __repr__(self) -> str:
+        n_nodes, n_features = self.X.shape
+        edges = "no graph" if self.graph is None else f"{self.graph.n_edges:,} edges"
+        n_splits = 0 if self.splits is None else len(self.splits["train"])
+        n_classes = len(np.unique(self.y[self.y >= 0]))
+        shape = f"{n_nodes:,} nodes, {n_features:,} features, {edges}, {n_classes} classes, {n_splits} splits"
+        return f"Dataset({self.name}: {shape})"
 
     def only(self, nodes: Array) -> "Dataset":
         """The data set induced by these nodes, in this order."""

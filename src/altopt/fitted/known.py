@@ -44,7 +44,7 @@ def answers(model: FittedModel, X: Any, ids: Any, edges: Any, named: bool) -> An
             new = np.flatnonzero(~known)
             if known.any():
                 X, ids = X[new], None if ids is None else np.asarray(ids)[new]
-                edges = among_new(edges, new)
+                edges = among_new(edges, new, len(rows))
             P[~known] = probabilities_of_new_nodes(model, X, ids, edges)
             codes[~known] = P[~known].argmax(axis=1)
         return Answers(P, codes)
@@ -65,16 +65,17 @@ def known_rows(model: FittedModel, X: Any, ids: Any, named: bool, has_edges: boo
     return np.full(n, -1)
 
 
-def among_new(edges: Any, new: Array) -> Any:
+def among_new(edges: Any, new: Array, n_rows: int) -> Any:
     """Edges with the rows of the new nodes alone counted; tables name their ends anyway."""
     if edges is None or tables.is_table(edges) or any(tables.is_table(part) for part in edges):
         return edges
     rows, known = as_pairs(edges)
+    if not all(isinstance(row, int) and 0 <= row < n_rows for row in rows):
+        return edges  # both ends by name
     place = {int(row): k for k, row in enumerate(new)}
-    for row in rows.tolist():
+    for row in rows:
         if row not in place:
             raise InputError(
                 f"edges begins at row {row}, a node of the model, whose edges change by update() alone."
             )
-    ends = known.tolist() if hasattr(known, "tolist") else known
-    return [(place[row], end) for row, end in zip(rows.tolist(), ends)]
+    return [(place[row], end) for row, end in zip(rows, known)]

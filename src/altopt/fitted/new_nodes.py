@@ -14,7 +14,7 @@ from altopt.fitted.model import FittedModel, node_kinds
 from altopt.graph import Graph, tables
 from altopt.graph.ids import comes_from
 from altopt.graph.placement import WEIGHTS, is_weight
-from altopt.graph.readers import as_weights
+from altopt.graph.readers import as_weights, refuse_two_readings
 from altopt.graph.validation import UNKNOWN
 from altopt.inputs import ChangedNodes, NewNodes
 from altopt.operator import NormalizedAdjacency
@@ -104,9 +104,10 @@ def encoder_output_of(model: FittedModel, new: NewNodes) -> Array:
 def resolve_edges(graph: Graph, n_new: int, new_ids: Any, edges: Any) -> Ends:
     """Edge ends as positions (known nodes 0..n-1, new ones from n on) and weights.
 
-    Pairs are (row of X_new, known node id). A table with source/target names either kind at either end: a new
-    node by its id (X_new's index) or, without ids, its row; everything else is a known node's id. A list of
-    such parts is taken together.
+    Pairs are (row of X_new, known node id), or name both ends as `update` does: a new node by its id, or where nodes
+    are positions by n + row. A table with source/target names either kind at either end: a new node by its id
+    (X_new's index) or, without ids, its row; everything else is a known node's id. A list of such parts is taken
+    together.
     """
     if isinstance(edges, dict):
         split_by_kind((), edges)
@@ -124,45 +125,60 @@ def resolve_edges(graph: Graph, n_new: int, new_ids: Any, edges: Any) -> Ends:
         source, target = (name_positions(graph, names, columns[name]) for name in ("source", "target"))
         weight = as_weights(columns["weight"]) if "weight" in columns else np.full(len(source), default)
     else:
-        rows, known = as_pairs(edges)
-        if len(rows) and not (rows.min() >= 0 and rows.max() < n_new):
-            bad = rows[(rows < 0) | (rows >= n_new)][0]
-            raise InputError(
-                f"edges names row {bad} of X_new, which has {n_new:,} rows. Pairs are (row of X_new, known node id)."
-            )
-        source = rows + graph.n_nodes
-        target = graph.positions(known)
-        weight = np.full(len(rows), default)
+        first, second = as_pairs(edges)
+        source, target = ends_of_pairs(graph, n_new, new_ids, first, second)
+        weight = np.full(len(source), default)
     valid = is_weight(weight)
     if not valid.all():
         raise InputError(f"edges holds the weight {weight[np.argmin(valid)]}; {WEIGHTS}")
     return source, target, weight
 
 
-def as_pairs(edges: Any) -> tuple[Array, Any]:
-    """(row, known id) pairs out of a list of pairs, an (E, 2) or a (2, E) array."""
+def as_pairs(edges: Any) -> tuple[list[Any], list[Any]]:
+    """First and second ends out of a list of pairs, an (E, 2) or a (2, E) array."""
     if comes_from(edges, "torch"):
         edges = edges.detach().cpu().numpy()
-    rows: Array
-    known: Any
     if isinstance(edges, np.ndarray):
         if edges.ndim != 2 or 2 not in edges.shape:
             raise InputError(f"edges must be pairs, (E, 2) or (2, E), but has shape {edges.shape}.")
-        rows, known = edges.T if edges.shape[1] == 2 else edges
-    else:
-        pairs = list(edges) if isinstance(edges, Iterable) else [edges]
-        if any(not isinstance(p, (list, tuple)) or len(p) != 2 for p in pairs):
-            raise InputError(
-                "edges must be pairs (row of X_new, known node id), or a table with source and target."
-            )
-        rows = np.array([p[0] for p in pairs]) if pairs else np.empty(0, dtype=np.int64)
-        known = [p[1] for p in pairs]
-    if rows.dtype.kind not in "iu":
+        refuse_two_readings(edges, "edges")
+        first, second = edges.T if edges.shape[1] == 2 else edges
+        return first.tolist(), second.tolist()
+    pairs = list(edges) if isinstance(edges, Iterable) else [edges]
+    if any(not isinstance(p, (list, tuple)) or len(p) != 2 for p in pairs):
         raise InputError(
-            f"edges must start with a row number of X_new, but holds {rows[0]!r}. "
-            "To name new nodes by id, give a table with source and target, and X_new as a DataFrame with that index."
+            "edges must be pairs (row of X_new, known node id), or a table with source and target."
         )
-    return rows.astype(np.int64), known
+    ends = [[end.item() if isinstance(end, np.generic) else end for end in pair] for pair in pairs]
+    return [pair[0] for pair in ends], [pair[1] for pair in ends]
+
+
+def ends_of_pairs(
+    graph: Graph, n_new: int, new_ids: Any, first: list[Any], second: list[Any]
+) -> tuple[Array, Array]:
+    """Positions of the ends of pairs: (row, known id) where every first end is a row, else both by name."""
+    n = graph.n_nodes
+    if all(isinstance(end, int) and 0 <= end < n_new for end in first):
+        return np.array(first, dtype=np.int64) + n, np.asarray(graph.positions(second))
+    named = new_ids.tolist() if new_ids is not None else range(n, n + n_new) if graph.positional else []
+    names = {name: row for row, name in enumerate(named)}
+    if not any(end in names for end in first + second):
+        strange = next(end for end in first if not (isinstance(end, int) and 0 <= end < n_new))
+        raise InputError(
+            f"edges starts with {strange!r}, which is neither a row of X_new, which has {n_new:,} rows, nor the id of "
+            "a new node. Pairs are (row of X_new, known node id); with ids=, or X_new indexed by ids, (id, id)."
+        )
+    objects = np.empty((2, len(first)), dtype=object)
+    objects[0], objects[1] = first, second
+    source, target = (name_positions(graph, names, ends) for ends in objects)
+    between_known = (source < n) & (target < n)
+    if between_known.any():
+        k = int(np.argmax(between_known))
+        raise InputError(
+            f"edges has ({first[k]!r}, {second[k]!r}), two known nodes. predict takes edges of new nodes; update "
+            "changes the graph."
+        )
+    return source, target
 
 
 def name_positions(graph: Graph, names: dict[Any, int], ends: Array) -> Array:

@@ -15,6 +15,7 @@ from altopt.fitted.model import FittedModel
 from altopt.graph import tables
 from altopt.graph.ids import comes_from
 from altopt.graph.placement import MAX_WEIGHT, MIN_WEIGHT, is_weight
+from altopt.graph.readers import refuse_two_readings
 from altopt.graph.validation import UNKNOWN, is_unknown
 from altopt.operator.knn import Neighbours
 
@@ -269,6 +270,8 @@ def plain_pairs(values: Any, what: str, widths: tuple[int, ...], hint: str) -> l
     if comes_from(values, "torch"):
         values = values.detach().cpu().numpy()
     if isinstance(values, np.ndarray):
+        if what == "edges" and values.ndim == 2:
+            refuse_two_readings(values, what)
         values = values.T if values.ndim == 2 and values.shape[0] == 2 and values.shape[1] != 2 else values
         values = values.tolist()
     if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):

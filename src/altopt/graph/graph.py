@@ -233,7 +233,8 @@ class Graph:
             outside = self.ids[(self.ids < 0) | (self.ids >= n_rows)] if whole else self.ids
             raise InputError(
                 f"the graph has ids such as {outside.tolist()[0]!r}, and nothing says which of {n_rows:,} rows "
-                "of X is which node. Give X as a DataFrame with the ids as its index, or Graph(g, nodes=ids)."
+                "of X is which node. Give X as a DataFrame with the ids as its index, or altopt.Graph(g, nodes=ids). "
+                "In a Pipeline, set_output(transform='pandas') on the steps before keeps the index."
             )
         return self._permuted(self.ids, n_rows, None)
 

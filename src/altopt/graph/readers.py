@@ -96,14 +96,28 @@ def from_columns(columns: dict[str, Array], origin: str) -> RawGraph:
 
 
 def _from_array(pairs: Array) -> RawGraph:
+    if pairs.ndim == 2 and pairs.shape[0] == pairs.shape[1] > 2:  # a dense adjacency or affinity matrix
+        if pairs.dtype.kind not in "biuf":
+            raise InputError(f"graph as a matrix must hold real numbers; it holds {pairs.dtype}.")
+        return from_matrix(sparse.csr_array(pairs))
     if pairs.ndim != 2 or 2 not in pairs.shape:
-        square = pairs.ndim == 2 and pairs.shape[0] == pairs.shape[1]
-        hint = " Wrap an adjacency matrix as scipy.sparse.csr_array(A)." if square else ""
         raise InputError(
-            f"graph as an array must be (2, E) or (E, 2) node positions, not {pairs.shape}.{hint}"
+            "graph as an array must be (2, E) or (E, 2) node positions, or a square matrix of weights, "
+            f"not {pairs.shape}."
         )
+    refuse_two_readings(pairs, "graph")
     source, target = pairs if len(pairs) == 2 else pairs.T
     return RawGraph(source, target)
+
+
+def refuse_two_readings(pairs: Array, what: str) -> None:
+    """Refuse a 2 x 2 array that says one thing as two pairs, and another as sources over targets."""
+    if pairs.shape == (2, 2) and pairs[0, 1] != pairs[1, 0]:
+        (a, b), (c, d) = pairs.tolist()
+        raise InputError(
+            f"{what} as a 2 x 2 array may be the pairs ({a}, {b}) and ({c}, {d}), or an edge_index of the edges "
+            f"({a}, {c}) and ({b}, {d}). Give a list: array.tolist() for the former, array.T.tolist() for the latter."
+        )
 
 
 def _from_pairs(pairs: list[Any]) -> RawGraph:
@@ -146,7 +160,8 @@ def _from_networkx(g: Any) -> RawGraph:
 def _from_data(data: Any) -> RawGraph:
     if data.edge_index is None:
         raise InputError("graph as a torch_geometric Data must have edge_index; it has none.")
-    edges = _from_array(data.edge_index.detach().cpu().numpy())
+    source, target = data.edge_index.detach().cpu().numpy()
+    edges = RawGraph(source, target)
     weight = getattr(data, "edge_weight", None)
     if weight is None:
         attribute = getattr(data, "edge_attr", None)

@@ -51,7 +51,7 @@ class Margins(NamedTuple):
         return Margins(*(column[mask] for column in self))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class LeaveOneOut:
     """Leave-one-out results of a fit: one entry for each evaluated label, above 2,000 labels a sample of them.
 
@@ -136,6 +136,14 @@ class LeaveOneOut:
     @property
     def margin(self) -> Array:
         return self.evaluated.margin
+
+    def __repr__(self) -> str:
+        low, high = self.interval
+        between = f"interval=({low:.3f}, {high:.3f})"
+        return f"LeaveOneOut(accuracy={self.accuracy:.3f}, {between}, {len(self.nodes):,} labels)"
+
+    def __str__(self) -> str:
+        return self.in_words()
 
     def in_words(self) -> str:
         """The accuracy as a sentence, its interval first where a single number would say too much.

@@ -23,15 +23,18 @@ def suggest(
     from altopt.fitted.explanation import plain
 
     fitted = AltOpt.load(model_folder(model))
-    suggestions = fitted.suggest(n)
-    if as_json:
-        for rank, (node, gain) in enumerate(suggestions, 1):
-            show(json.dumps({"rank": rank, "node": plain(node), "gain": gain}, default=str))
-        return
-    width = max([4, *(len(str(node)) for node, _ in suggestions)])
-    show(f"{'':>4}  {'node':<{width}}  {'gain':>8}  {'label now':<12}  confidence")
-    for rank, (node, gain) in enumerate(suggestions, 1):
+    rows = []
+    for rank, (node, gain) in enumerate(fitted.suggest(n), 1):
         place = fitted.graph_.position(node)
-        label, sure = fitted.transduction_[place], fitted.confidence_[place]
-        show(f"{rank:>4}  {node!s:<{width}}  {gain:>8.2f}  {label!s:<12}  {sure:.2f}")
+        label, sure = fitted.transduction_[place], float(fitted.confidence_[place])
+        rows.append({"rank": rank, "node": node, "gain": gain, "label": label, "confidence": sure})
+    if as_json:
+        for row in rows:
+            show(json.dumps({name: plain(value) for name, value in row.items()}, default=str))
+        return
+    width = max([4, *(len(str(row["node"])) for row in rows)])
+    show(f"{'':>4}  {'node':<{width}}  {'gain':>8}  {'label now':<12}  confidence")
+    for row in rows:
+        first = f"{row['rank']:>4}  {row['node']!s:<{width}}  {row['gain']:>8.2f}"
+        show(f"{first}  {row['label']!s:<12}  {row['confidence']:.2f}")
     show("gain: wrong labels that this label is expected to correct, given those above it.")
