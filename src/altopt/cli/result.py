@@ -29,3 +29,9 @@ class Result:
     @property
     def mean_seconds(self) -> float:
         return float(np.mean(self.seconds))
+
+    def behind(self, other: "Result") -> bool:
+        """Whether the other is more accurate on the same splits by more than two standard errors of the difference."""
+        lead = np.array(other.accuracies) - np.array(self.accuracies)
+        error = lead.std(ddof=1) / np.sqrt(len(lead)) if len(lead) > 1 else 0.0
+        return bool(lead.mean() > 2 * error)

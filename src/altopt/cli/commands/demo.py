@@ -36,6 +36,7 @@ def demo(
     else:
         results = run(out, say=lambda line: show(line, err=True))
     Console(highlight=False).print(table(results, LABELS_PER_CLASS, len(SEEDS)))
+    show("Bold: the best, and all that these splits cannot tell from it.")
     for method, how in {result.method: result.how for result in results}.items():
         show(f"{method} uses {how}.")
     show(
@@ -57,6 +58,8 @@ def table(results: list[Any], n_labels: int, n_splits: int) -> Any:
     for k, result in enumerate(results):
         last = k + 1 == len(results) or results[k + 1].dataset != result.dataset
         accuracy = f"{100 * result.mean:.1f} ± {100 * result.sd:.1f}"
+        if not any(result.behind(other) for other in results if other.dataset == result.dataset):
+            accuracy = f"[bold]{accuracy}[/bold]"
         seconds = f"{result.mean_seconds:.3f}"
         shown.add_row(result.dataset, result.method, accuracy, seconds, end_section=last)
     return shown
