@@ -39,6 +39,39 @@ def test_explain_prints_a_table_and_json(files, capsys):
     assert f"and not {others[0]}: ahead by" in out
 
 
+def test_fit_predict_and_report_print_json(files, tmp_path, capsys):
+    code, out, _ = said(capsys, *fit_call(files, "--json"))
+    (line,) = out.splitlines()
+    record = json.loads(line)
+    assert code == 0
+    assert (record["nodes"], record["labels"]) == (N, 90)
+    assert record["interval"][0] <= record["accuracy"] <= record["interval"][1]
+    assert str(files["out"] / "model") in record["written"]
+    call = [
+        "predict",
+        files["out"],
+        "--features",
+        files["new_features"],
+        "--out",
+        tmp_path / "new.csv",
+        "--json",
+    ]
+    code, out, _ = said(capsys, *call)
+    assert json.loads(out)["nodes"] == sum(json.loads(out)["labels"].values()) == 12
+    code, out, _ = said(capsys, "report", files["out"], "--out", tmp_path / "page.html", "--json")
+    assert json.loads(out) == {"written": [str(tmp_path / "page.html")]}
+
+
+def test_suggest_says_in_json_what_its_table_has(files, capsys):
+    code, out, _ = said(capsys, "suggest", files["out"], "-n", 3, "--json")
+    records = [json.loads(line) for line in out.splitlines()]
+    assert code == 0
+    assert [list(record) for record in records] == [["rank", "node", "gain", "label", "confidence"]] * 3
+    model = AltOpt.load(files["out"] / "model")
+    place = model.graph_.position(records[0]["node"])
+    assert records[0]["label"] == model.transduction_[place]
+
+
 @pytest.mark.parametrize("suffix", ["gexf", "graphml", "parquet"])
 def test_export_writes_the_graph_with_its_labels(files, suffix, tmp_path, capsys):
     networkx = pytest.importorskip("networkx")

@@ -4,7 +4,9 @@ from altopt.cli.result import Result
 
 
 def result(*accuracies):
-    return Result("digits", "method", "", {}, "", tuple(range(len(accuracies))), accuracies, (1.0,) * len(accuracies))
+    return Result(
+        "digits", "method", "", {}, "", tuple(range(len(accuracies))), accuracies, (1.0,) * len(accuracies)
+    )
 
 
 def test_a_lead_within_two_standard_errors_is_none():

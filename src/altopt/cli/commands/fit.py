@@ -1,5 +1,6 @@
 """altopt fit: from tables of edges, features and labels to a stored model, predictions and a report."""
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -82,6 +83,7 @@ def fit(
         bool, typer.Option("--dry-run", help="Read the input, estimate the memory, and stop.")
     ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print errors and warnings only.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as one JSON line.")] = False,
     predictions_format: Annotated[
         Literal["parquet", "csv"], typer.Option(help="Format of the predictions file.")
     ] = "parquet",
@@ -110,7 +112,7 @@ def fit(
     if class_prior is not None:
         settings["class_prior"] = read_shares(class_prior, y)
     model = AltOpt(**settings) if paper is None else AltOpt.paper(paper, **settings)
-    if dry_run or not quiet:
+    if not as_json and (dry_run or not quiet):
         show(*announcement(X, y, graph, model, dry_run))
     if dry_run:
         return
@@ -119,12 +121,34 @@ def fit(
             model.fit(X, y, graph=graph, on_round=on_round, checkpoint=out / "checkpoint", resume=resume)
         with outputs.replaced_by_a_fit(out):
             written = write_outputs(model, problem.ids, out, predictions_format, quiet)
-    if not quiet:
+    if as_json:
+        show(json.dumps(summary(model, written), default=str))
+    elif not quiet:
         show(model.outcome_)
         held_out = model.fitted_.leave_one_out
         if not isinstance(held_out, str):
             show(held_out.in_words())
         show(f"Wrote {', '.join(map(str, written))}.")
+
+
+def summary(model: "AltOpt", written: list[Path]) -> dict[str, Any]:
+    """What a fit came to, in plain values."""
+    held_out, graph = model.fitted_.leave_one_out, model.graph_
+    known = None if isinstance(held_out, str) else held_out
+    unknown = known is None or known.accuracy != known.accuracy  # NaN, which JSON does not have
+    return {
+        "nodes": graph.n_nodes,
+        "edges": graph.n_edges,
+        "labels": int(model.labelled_.sum()),
+        "classes": model.classes_.tolist(),
+        "plan": model.choice_["plan"],
+        "accuracy": None if unknown or known is None else known.accuracy,
+        "interval": None if unknown or known is None else list(known.interval),
+        "expected": held_out if known is None else known.in_words(),
+        "outcome": model.outcome_,
+        "seed": model.seed_,
+        "written": [str(path) for path in written],
+    }
 
 
 def write_outputs(model: "AltOpt", ids: "Array", out: Path, format_: str, quiet: bool) -> list[Path]:

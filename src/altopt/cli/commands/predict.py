@@ -1,5 +1,6 @@
 """altopt predict: labels of new nodes, from a stored model."""
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -36,8 +37,11 @@ def predict(
     target: Target = "target",
     weight: Weight = "weight",
     quiet: Annotated[bool, typer.Option("--quiet", help="Print errors and warnings only.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as one JSON line.")] = False,
 ) -> None:
     """Label nodes with a stored model, most of all new ones."""
+    import numpy as np
+
     from altopt import AltOpt
     from altopt.arrays import certainty
     from altopt.errors import InputError
@@ -75,8 +79,12 @@ def predict(
     )
     labels, P = fitted.classes_[found.codes], found.probabilities
     tables.write_predictions(out, ids, labels, certainty(P), P, fitted.classes_)
-    if not quiet:
-        n_known = int(known.sum()) if not fitted.fitted_.positional else 0
+    n_known = int(known.sum()) if not fitted.fitted_.positional else 0
+    if as_json:
+        counts = {str(name): int(n) for name, n in zip(*np.unique(labels.astype(str), return_counts=True))}
+        record = {"nodes": len(ids), "known": n_known, "labels": counts, "written": [str(out)]}
+        show(json.dumps(record))
+    elif not quiet:
         of_known = f", and as they stand in the model for {n_known:,} that it knows" if n_known else ""
         show(f"Wrote {out}: labels for {len(ids) - n_known:,} new nodes{of_known}.")
 

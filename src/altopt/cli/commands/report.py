@@ -1,5 +1,6 @@
 """altopt report: the HTML page about a stored model, or about records of another package."""
 
+import json
 from contextlib import nullcontext
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -16,6 +17,7 @@ def report(
         Path, typer.Argument(metavar="DIR", help="Folder written by altopt fit or by altopt reproduce.")
     ],
     out: Annotated[Path | None, Output("The page to write. Default: report.html in DIR.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as one JSON line.")] = False,
 ) -> None:
     """Write an HTML report.
 
@@ -43,4 +45,4 @@ def report(
         read_head(model, "model")  # no lock where no model is
         with outputs.held(model) if outputs.same_file(page.parent, model.parent) else nullcontext():
             outputs.report(AltOpt.load(model), model, page)
-    show(f"Wrote {page}.")
+    show(json.dumps({"written": [str(page)]}) if as_json else f"Wrote {page}.")
