@@ -1,5 +1,6 @@
 """Progress of a running command: a bar on a terminal, plain lines elsewhere, nothing when quiet."""
 
+import logging
 import sys
 from contextlib import suppress
 from types import TracebackType
@@ -9,6 +10,9 @@ from altopt.cli.console import show
 
 if TYPE_CHECKING:
     from altopt.training.alternate import Round
+
+
+LONG_STEP = 2.0  # seconds of a step from which on it gets a line
 
 
 class Bar:
@@ -56,7 +60,35 @@ class Bar:
 
 
 class Rounds(Bar):
-    """Progress of the rounds of a fit; an `on_round` callback."""
+    """Progress of a fit: of its steps with labels held out, which the logger names, and of its rounds (`on_round`)."""
+
+    def __enter__(self) -> Self:
+        super().__enter__()
+        self.handler = logging.Handler(logging.INFO)
+        self.handler.emit = self.step  # type: ignore[method-assign]
+        logger = logging.getLogger("altopt")
+        self.level = logger.level
+        logger.setLevel(min(self.level or logging.INFO, logging.INFO))
+        logger.addHandler(self.handler)
+        return self
+
+    def step(self, record: logging.LogRecord) -> None:
+        """A step that has ended: shown beside the bar; where there is none, a line if it took a while."""
+        seconds = getattr(record, "seconds", None)
+        if seconds is None:
+            return
+        if self.bar is not None:
+            self.bar.update(self.task, description=f"holding labels out: {record.getMessage()}")
+        elif seconds >= LONG_STEP:
+            self.say(f"holding labels out: {record.getMessage()}")
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        logger = logging.getLogger("altopt")
+        logger.removeHandler(self.handler)
+        logger.setLevel(self.level)
+        super().__exit__(kind, error, trace)
 
     def __call__(self, done: int, planned: int, record: "Round") -> None:
         line = (

@@ -32,7 +32,7 @@ from altopt.selection.leave_one_out import NOT_HELD_BACK, LeaveOneOut
 from altopt.selection.parameters import Parameters
 from altopt.threads import threads_for
 from altopt.training.alternate import Outcome, Problem, Round, State, alternate, as_dicts, warm_up
-from altopt.training.journal import Journal
+from altopt.training.journal import LOG, Journal
 from altopt.training.pseudo_labels import PseudoLabels
 
 OnRound = Callable[[int, int, Round], None]
@@ -65,8 +65,14 @@ class Progress:
 def fit_model(parameters: Parameters, source: Source, progress: Progress) -> FittedModel:
     """Choose a candidate, evaluate it, alternate."""
     checkpoint = progress.checkpoint(parameters, source)
+    n_labels = int((source.codes != UNKNOWN).sum())
+    LOG.info("fitting %d nodes with %d labels", source.graph.n_nodes, n_labels)
     with nullcontext() if checkpoint is None else checkpoint:
-        return fit_by_steps(parameters, source, checkpoint, progress.on_round)
+        model = fit_by_steps(parameters, source, checkpoint, progress.on_round)
+    held_out = model.leave_one_out
+    expected = "" if isinstance(held_out, str) else f" {held_out.in_words()}"
+    LOG.info("fitted: %s.%s %s", model.choice["plan"], expected, model.outcome)
+    return model
 
 
 def fit_by_steps(
@@ -259,6 +265,7 @@ def alternate_from(
     def after_round(state: State) -> None:
         if checkpoint is not None:
             checkpoint.store_round(state)
+        LOG.info("round %d of %d", state.n_done, schedule.n_rounds)
         if on_round is not None:
             on_round(state.n_done, schedule.n_rounds, state.trace[-1])
 

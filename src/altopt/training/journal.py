@@ -1,10 +1,13 @@
 """The finished steps of a fit, by name: what a resumed fit need not compute again."""
 
+import logging
+import time
 from collections.abc import Callable
 
 from altopt.arrays import Array
 
 Arrays = dict[str, Array]
+LOG = logging.getLogger("altopt")
 
 
 class Journal:
@@ -30,8 +33,13 @@ class Journal:
         """The result of a step: as it was kept, or computed now and kept."""
         result = self.find(step)
         if result is None:
+            began = time.perf_counter()
             result = compute()
             self.store(step, result)
+            seconds = time.perf_counter() - began
+            LOG.info("%s: %.1f s", step, seconds, extra={"seconds": seconds})
+        else:
+            LOG.info("%s: found in the checkpoint", step, extra={"seconds": 0.0})
         return result
 
     def array(self, step: str, compute: Callable[[], Array]) -> Array:
