@@ -5,10 +5,10 @@ import copy
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from tests.two_kinds import hidden, two_good_kinds, with_random_kind
 
 from altopt import AltOpt, Graph
 from altopt.errors import InputError
+from two_kinds import hidden, two_good_kinds, with_random_kind
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
-from tests.two_kinds import hidden, two_good_kinds
 
 from altopt import AltOpt, Graph
 from altopt.errors import InputError
@@ -20,6 +19,7 @@ from altopt.inputs import (
     StructureInputs,
 )
 from altopt.operator import NormalizedAdjacency
+from two_kinds import hidden, two_good_kinds
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 KINDS = ("cites", "same author")

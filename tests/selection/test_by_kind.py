@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-from tests.two_kinds import hidden, two_good_kinds, with_opposed_kind
 
 from altopt import AltOpt
 from altopt.encoders import LinearEncoder
 from altopt.inputs import HopInputs
 from altopt.selection.by_kind import with_kinds_apart
 from altopt.selection.candidates import Candidate
+from two_kinds import hidden, two_good_kinds, with_opposed_kind
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from tests.two_kinds import hidden, two_good_kinds, with_random_kind
 
 from altopt import AltOpt
 from altopt.selection.edge_weights import descend, without
+from two_kinds import hidden, two_good_kinds, with_random_kind
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 

@@ -2,12 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 
 from altopt.arrays import Array
+from altopt.cli.edge_files import EdgeFiles
 from altopt.errors import InputError
 from altopt.graph import Graph, tables
 from altopt.graph.files import ColumnNames, read_edges, read_labels
@@ -26,10 +28,15 @@ class Files:
 
     features: Path | None
     labels: Path | None  # None: a column of the features
-    edges: Path | None
+    edges: EdgeFiles
     names: ColumnNames
     text: tuple[str, ...] = ()
     directed: bool = False
+
+    @property
+    def matrix(self) -> Path | None:
+        """The first file of edges that is a matrix."""
+        return next((path for path in self.edges.values() if path.suffix.lower() == ".npz"), None)
 
 
 @dataclass(frozen=True)
@@ -40,7 +47,7 @@ class Read:
     X: Any
     label_ids: Array
     labels: Array
-    ends: dict[str, Array]
+    ends: dict[str, dict[str, Array]]  # the columns of each table of edges, by kind; nothing of a matrix
 
 
 @dataclass(frozen=True)
@@ -70,7 +77,7 @@ class Problems(list[str]):
 
 def read_problem(files: Files) -> Problem:
     """Everything that a fit needs."""
-    if files.features is None and files.edges is None:
+    if files.features is None and not files.edges:
         raise InputError("nothing to learn from: give --features, --edges or both.")
     if files.labels is None and files.features is None:
         raise InputError(
@@ -78,7 +85,7 @@ def read_problem(files: Files) -> Problem:
         )
     read = read_files(files, text=False)
     parts = [read.label_ids, *([] if read.ids is None else [read.ids])]
-    if mixed([*parts, *(read.ends[name] for name in ("source", "target") if read.ends)]):
+    if mixed([*parts, *(ends[name] for ends in read.ends.values() for name in ("source", "target"))]):
         read = read_files(files, text=True)  # one file's ids look like numbers and another file's are text
     where = f"{files.features}, column {files.names.node!r},"
     if read.ids is not None:
@@ -108,7 +115,10 @@ def read_files(files: Files, text: bool) -> Read:
         label_ids, given = ids, column
         if features is not None and is_matrix_file(features):
             problems.append(f"{features} is a matrix, which holds no labels: give --labels.")
-    ends: dict[str, Array] = problems.run(lambda: read_ends(files.edges, names, text), {})
+    ends: dict[str, dict[str, Array]] = {}
+    for kind, path in files.edges.items():
+        if path.suffix.lower() != ".npz":
+            ends[kind] = problems.run(partial(read_edges, path, names, text_ids=text), {})
     problems.refuse()
     return Read(ids, X, label_ids, given, ends)
 
@@ -121,13 +131,6 @@ def with_matrix(X: Any) -> Any:
     return replace(X, read=(reader, reader.transform(X)))
 
 
-def read_ends(edges: Path | None, names: ColumnNames, text_ids: bool) -> dict[str, Array]:
-    """The columns of a table of edges; nothing for a matrix, or where there are no edges."""
-    if edges is None or edges.suffix.lower() == ".npz":
-        return {}
-    return read_edges(edges, names, text_ids=text_ids)
-
-
 def mixed(columns: list[Array]) -> bool:
     """Whether ids are text in some columns and numbers in others."""
     return len({is_text(column) for column in columns if len(column)}) > 1
@@ -137,25 +140,34 @@ def all_ids(files: Files, read: Read) -> Array:
     """The rows of features, then nodes that only edges and labels name; where no edges could serve these, none may."""
     names = files.names
     places = {f"{files.labels}, column {names.node!r},": read.label_ids} if files.labels is not None else {}
-    for key, name in (("source", names.source), ("target", names.target)):
-        if key in read.ends:
-            places[f"{files.edges}, column {name!r},"] = read.ends[key]
+    for kind, ends in read.ends.items():
+        for key, name in (("source", names.source), ("target", names.target)):
+            places[f"{files.edges[kind]}, column {name!r},"] = ends[key]
     if read.ids is None:
-        if not read.ends:  # a matrix, by position
-            ids = np.arange(Graph(files.edges, directed=files.directed).n_nodes)
-            rows_of(ids, read.label_ids, f"{files.labels}, column {names.node!r},", files.edges)
-            return ids
-        ends = distinct(read.ends["source"], read.ends["target"])
-        return with_more(ends, read.label_ids)
+        ids = ids_of_edges(files, read)
+        if len(read.ends) < len(files.edges):  # a matrix, whose nodes are positions
+            rows_of(ids, read.label_ids, f"{files.labels}, column {names.node!r},", files.matrix)
+        return with_more(ids, read.label_ids)
     problems = Problems()
     features = files.features
-    closed = files.edges is None or not isinstance(read.X, Frame) or not read.ends
+    closed = not isinstance(read.X, Frame) or not read.ends
     ids = read.ids
     for what, wanted in places.items():
         if closed or (len(wanted) and (lookup(read.ids, wanted) < 0).all()):
             problems.run(lambda what=what, wanted=wanted: rows_of(read.ids, wanted, what, features), None)  # type: ignore[misc]
         ids = with_more(ids, wanted)
     problems.refuse()
+    return ids
+
+
+def ids_of_edges(files: Files, read: Read) -> Array:
+    """The nodes that edges name: the positions of a matrix, and the ends in tables."""
+    ids = np.zeros(0, np.int64)
+    if files.matrix is not None:
+        ids = np.arange(Graph(files.matrix, directed=files.directed).n_nodes)
+    for ends in read.ends.values():
+        named = distinct(ends["source"], ends["target"])
+        ids = with_more(ids, named) if len(ids) else named
     return ids
 
 
@@ -183,13 +195,18 @@ def check_storable(names: Array, what: str) -> None:
         raise InputError(f"{what} holds text that is not Unicode. Write it as UTF-8.") from cause
 
 
-def read_graph(files: Files, ends: dict[str, Array], ids: Array) -> Graph | None:
+def read_graph(files: Files, ends: dict[str, dict[str, Array]], ids: Array) -> Graph | None:
     """The edges between the nodes, named by their ids."""
-    edges = files.edges
-    if edges is None:
-        return None
-    if not ends:
-        return Graph(Graph(edges, directed=files.directed), nodes=ids)
+    kinds = {kind: edges_between(files, kind, ends.get(kind), ids) for kind in files.edges}
+    if "" in kinds:
+        return kinds[""]
+    return Graph(kinds, nodes=ids) if kinds else None
+
+
+def edges_between(files: Files, kind: str, ends: dict[str, Array] | None, ids: Array) -> Graph:
+    """The graph of one file of edges."""
+    if ends is None:
+        return Graph(Graph(files.edges[kind], directed=files.directed), nodes=ids)
     import pyarrow as pa
 
     positions = {name: lookup(ids, ends[name]) for name in ("source", "target")}

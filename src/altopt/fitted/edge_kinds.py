@@ -29,8 +29,8 @@ def split_by_kind(kinds: Iterable[str], edges: Any) -> dict[str, Any]:
         if len(known) == 1:
             return {known[0]: edges}
         raise InputError(
-            f"edges must say of which kind they are, because the model has several: "
-            f"edges={{{known[0]!r}: ...}}, with {listed(known)} as kinds."
+            f"edges must say of which kind they are, because the model has several: {listed(known)}. "
+            f"Give {{kind: edges}}, on the command line --edges {known[0]}=FILE."
         )
     for name in edges:
         if name not in known:

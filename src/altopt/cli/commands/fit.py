@@ -9,6 +9,7 @@ import typer
 from altopt.cli import registry
 from altopt.cli.columns import Label, Node, Source, Target, Weight, column_names
 from altopt.cli.console import show
+from altopt.cli.edge_files import EdgeOption, edge_files
 from altopt.cli.paths import Output
 from altopt.cli.progress import Rounds
 
@@ -35,10 +36,10 @@ def fit(
         ),
     ] = None,
     edges: Annotated[
-        Path | None,
-        typer.Option(
-            help="Table with columns source, target and optionally weight; or a sparse matrix (.npz). Without it, "
-            "the k-nearest-neighbour graph of the features is built."
+        list[str] | None,
+        EdgeOption(
+            "Table with columns source, target and optionally weight; or a sparse matrix (.npz). Without it, the "
+            "k-nearest-neighbour graph of the features is built."
         ),
     ] = None,
     node: Node = "node",
@@ -103,7 +104,7 @@ def fit(
         check_folder(out)
         outputs.refuse_foreign_outputs(out, out / f"predictions.{predictions_format}")
     names = column_names(node, source, target, weight, label)
-    problem = read_problem(Files(features, labels, edges, names, tuple(text or ()), directed))
+    problem = read_problem(Files(features, labels, edge_files(edges), names, tuple(text or ()), directed))
     X, y, graph = problem.X, problem.y, problem.graph
     settings: dict[str, Any] = {"random_state": seed} | ({} if rounds is None else {"n_rounds": rounds})
     settings |= registry.chosen_parts(graph_view, label_view, inputs, encoder)

@@ -8,6 +8,7 @@ import typer
 
 from altopt.cli.columns import Node, Source, Target, Weight, column_names
 from altopt.cli.console import show
+from altopt.cli.edge_files import EdgeFiles, EdgeOption, by_kind, edge_files
 from altopt.cli.paths import Output
 
 if TYPE_CHECKING:
@@ -27,10 +28,8 @@ def predict(
         ),
     ] = None,
     edges: Annotated[
-        Path | None,
-        typer.Option(
-            help="Table with columns source and target, between new and known nodes or among new ones."
-        ),
+        list[str] | None,
+        EdgeOption("Table with columns source and target, between new and known nodes or among new ones."),
     ] = None,
     node: Node = "node",
     source: Source = "source",
@@ -57,20 +56,21 @@ def predict(
     check_output(out, "--out")
     fitted = AltOpt.load(model_folder(model))
     text = is_text(fitted.graph_.ids)
-    names = column_names(node, source, target, weight)
+    names, files = column_names(node, source, target, weight), edge_files(edges)
     if features is not None:
         ids, X, _ = read_rows(features, node, text_ids=text)
     elif fitted.fitted_.has_features:
         raise InputError("give --features: the model was fitted with them.")
-    elif edges is None:
+    elif not files:
         raise InputError("give --edges of new nodes: the model goes by the graph alone.")
     else:
-        ids, X = new_ends(edges, names, text, fitted), None
+        ids, X = new_ends(files, names, text, fitted), None
     known = lookup(fitted.graph_.ids, ids) >= 0
-    table = None if edges is None else read_new_edges(edges, names, text, ids, fitted, features)
+    table = by_kind(files, lambda path: read_new_edges(path, names, text, ids, fitted, features))
     if known.all() and table is not None:
         show(
-            f"{edges} was not used: the model knows all nodes, and altopt update takes edges between them.",
+            f"{', '.join(map(str, files.values()))} was not used: the model knows all nodes, and altopt update "
+            "takes edges between them.",
             err=True,
         )
         table = None
@@ -94,13 +94,15 @@ def model_folder(path: Path) -> Path:
     return path / "model" if (path / "model").is_dir() else path
 
 
-def new_ends(path: Path, names: "ColumnNames", text_ids: bool, fitted: "AltOpt") -> "Array":
+def new_ends(files: EdgeFiles, names: "ColumnNames", text_ids: bool, fitted: "AltOpt") -> "Array":
     """The ends of edges that the model does not know."""
+    import numpy as np
+
     from altopt.graph.files import read_edges
     from altopt.graph.ids import distinct, lookup
 
-    ends = read_edges(path, names, text_ids=text_ids)
-    ids = distinct(ends["source"], ends["target"])
+    ends = [read_edges(path, names, text_ids=text_ids) for path in files.values()]
+    ids = distinct(*(np.concatenate([part[name] for part in ends]) for name in ("source", "target")))
     return ids[lookup(fitted.graph_.ids, ids) < 0]
 
 

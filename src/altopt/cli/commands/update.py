@@ -10,10 +10,12 @@ import typer
 from altopt.cli.columns import Label, Node, Source, Target, Weight, column_names
 from altopt.cli.commands.predict import model_folder, new_ends
 from altopt.cli.console import show
+from altopt.cli.edge_files import EdgeFiles, EdgeOption, by_kind, edge_files
 from altopt.cli.paths import Output
 
 if TYPE_CHECKING:
     from altopt import AltOpt
+    from altopt.arrays import Array
     from altopt.fitted.request import Change
     from altopt.graph.files import ColumnNames
 
@@ -25,10 +27,8 @@ def update(
         typer.Option(help="Table with columns node and label; an empty label withdraws a given one."),
     ] = None,
     edges: Annotated[
-        Path | None,
-        typer.Option(
-            help="Table with columns source, target and optionally weight; weight 0 removes an edge."
-        ),
+        list[str] | None,
+        EdgeOption("Table with columns source, target and optionally weight; weight 0 removes an edge."),
     ] = None,
     features: Annotated[
         Path | None,
@@ -68,7 +68,8 @@ def update(
     from altopt.io.files import check_output
     from altopt.io.folder import read_head, refuse_foreign
 
-    if labels is None and edges is None and features is None:
+    files = edge_files(edges)
+    if labels is None and not files and features is None:
         raise InputError("nothing to update: give --labels, --edges or --features.")
     if predictions is not None and predictions.suffix.lower() not in (".parquet", ".csv"):
         raise InputError(f"--predictions {predictions} ends in neither .parquet nor .csv. Use one of them.")
@@ -84,7 +85,7 @@ def update(
     with outputs.held(folder, wait) if in_place else nullcontext():
         fitted = AltOpt.load(folder)
         names = column_names(node, source, target, weight, label)
-        change = take_in(fitted, labels, edges, features, names, refresh)
+        change = take_in(fitted, labels, files, features, names, refresh)
         stored = [] if dry_run else outputs.store(fitted, place, predictions)
     if as_json:
         show(json.dumps(change.record() | {"stored": not dry_run}, default=str))
@@ -95,7 +96,7 @@ def update(
 def take_in(
     fitted: "AltOpt",
     labels: Path | None,
-    edges: Path | None,
+    edges: EdgeFiles,
     features: Path | None,
     names: "ColumnNames",
     refresh: bool,
@@ -110,9 +111,8 @@ def take_in(
     if labels is not None:
         columns = read_labels(labels, names, text_ids=text)
         request["labels"] = list(zip(*(column.tolist() for column in columns)))
-    if edges is not None:
-        ends = read_edges(edges, names, text_ids=text)
-        request["edges"] = list(zip(*(column.tolist() for column in ends.values())))
+    if edges:
+        request["edges"] = by_kind(edges, lambda path: rows(read_edges(path, names, text_ids=text)))
         if not fitted.fitted_.has_features:
             new = new_ends(edges, names, text, fitted)
             request |= {"nodes": new} if len(new) else {}
@@ -120,6 +120,10 @@ def take_in(
         ids, X, _ = read_rows(features, names.node, text_ids=text)
         request |= {"nodes": ids, "features": X}
     return fitted.update(**request, refresh=refresh)
+
+
+def rows(columns: "dict[str, Array]") -> list[Any]:
+    return list(zip(*(column.tolist() for column in columns.values())))
 
 
 def in_words(change: "Change") -> list[str]:
