@@ -17,6 +17,7 @@ import typer
 from altopt.cli.commands import datasets
 from altopt.cli.commands.demo import demo
 from altopt.cli.commands.explain import explain
+from altopt.cli.commands.explore import explore
 from altopt.cli.commands.export import export
 from altopt.cli.commands.fit import fit
 from altopt.cli.commands.predict import predict
@@ -47,6 +48,7 @@ app.command()(update)
 app.command()(suggest)
 app.command()(report)
 app.command()(export)
+app.command()(explore)
 app.add_typer(datasets.app, name="datasets")
 
 

@@ -1,0 +1,57 @@
+// Lists of nodes to look at: suggested, suspicious, and by class and doubt.
+import { get } from "./api.js";
+import { h, number, percent, swatch } from "./dom.js";
+
+export const LISTS = { suggested: "Suggested", suspicious: "Suspicious", browse: "Browse" };
+
+function row(model, node, current, open, ...more) {
+  return h("li", {}, h("button", { type: "button", class: "link", "aria-current": node.at === current ? "true" : null, onclick: () => open(node.at) },
+    swatch(model.colours[node.label]), h("span", { class: "name" }, node.id)), ...more);
+}
+
+export function suggested(model, queue, current, open) {
+  if (!queue.length) return h("p", { class: "soft" }, "Every node has a label.");
+  return h("div", {},
+    h("p", { class: "soft" }, "Labels that would correct most others, best first."),
+    h("ol", { class: "list" }, queue.map((node) => row(model, node, current, open, h("span", { class: "soft" }, model.classes[node.label], ", ", percent(1 - node.doubt))))));
+}
+
+export function suspicious(model, found, current, open, confirm, mend) {
+  if (!found.length) return h("p", { class: "soft" }, "No given label is outvoted by the rest of the evidence, or the fit could not tell.");
+  return h("div", {},
+    h("p", { class: "soft" }, "Given labels that all other evidence outvotes, worst first."),
+    h("ul", { class: "list" }, found.map((node) => row(model, node, current, open,
+      h("div", { class: "doubtful" }, `${model.classes[node.label]}, rather ${model.classes[node.instead]}`),
+      h("div", { class: "steps" },
+        h("button", { type: "button", "aria-label": `${node.id}: ${model.classes[node.label]} is right`, onclick: () => confirm(node) }, "It is right"),
+        h("button", { type: "button", "aria-label": `${node.id}: make it ${model.classes[node.instead]}`, onclick: () => mend(node) }, `Make it ${model.classes[node.instead]}`))))));
+}
+
+/** Filters and the page of nodes that pass them. */
+export class Browse {
+  constructor(model, open) {
+    Object.assign(this, { model, open, first: 0 });
+    const option = (value, name) => h("option", { value }, name);
+    this.label = h("select", { "aria-label": "Class" }, option("", "any class"), model.classes.map((name, code) => option(code, name)));
+    this.given = h("select", { "aria-label": "Given or predicted" }, option("", "given or predicted"), option("true", "given"), option("false", "predicted"));
+    this.doubt = h("select", { "aria-label": "Doubt" }, option("0-1", "any doubt"), option("0.5-1", "doubt above 50 %"), option("0.2-0.5", "20 to 50 %"), option("0-0.2", "below 20 %"));
+    this.order = h("select", { "aria-label": "Order" }, option("", "most doubtful first"), option("true", "surest first"));
+    this.found = h("div", { "aria-live": "polite" });
+    for (const field of [this.label, this.given, this.doubt, this.order]) field.addEventListener("change", () => ((this.first = 0), this.fill()));
+    this.element = h("div", {}, h("div", { class: "filters" }, this.label, this.given, this.doubt, this.order), this.found);
+  }
+
+  async fill() {
+    const [from, to] = this.doubt.value.split("-");
+    const { n, nodes } = await get("nodes", {
+      label: this.label.value, given: this.given.value, doubt_from: from, doubt_to: to, sure_first: this.order.value, first: this.first,
+    });
+    const step = (by) => ((this.first += by), this.fill());
+    this.found.replaceChildren(
+      h("p", { class: "soft" }, `${number(n)} nodes`),
+      h("ul", { class: "list" }, nodes.map((node) => row(this.model, node, null, this.open, h("span", { class: "soft" }, node.given ? "given" : percent(1 - node.doubt))))),
+      h("div", { class: "steps" },
+        h("button", { type: "button", disabled: this.first === 0, onclick: () => step(-50) }, "Before"),
+        h("button", { type: "button", disabled: this.first + 50 >= n, onclick: () => step(50) }, "After")));
+  }
+}

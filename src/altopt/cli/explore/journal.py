@@ -1,0 +1,171 @@
+"""The journal of a labelling session: every answer is in an SQLite file beside the model before anyone is told so."""
+
+import json
+import sqlite3
+import time
+from collections.abc import Iterable
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from altopt.errors import DiskError, InputError
+
+NAME = "labels.sqlite"
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS answers (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    node TEXT NOT NULL,          -- ids and labels as JSON; a label of null: none
+    label TEXT NOT NULL,
+    before TEXT NOT NULL,
+    who TEXT NOT NULL,
+    at REAL NOT NULL,            -- seconds since 1970
+    undoes INTEGER,              -- the answer that this one takes back
+    undone INTEGER NOT NULL DEFAULT 0,
+    stored INTEGER NOT NULL DEFAULT 0,   -- whether the model's folder has it
+    n_labels INTEGER,            -- after it
+    expected REAL                -- accuracy, after it
+);
+CREATE TABLE IF NOT EXISTS confirmed (node TEXT PRIMARY KEY, who TEXT NOT NULL, at REAL NOT NULL);
+CREATE TABLE IF NOT EXISTS suspicious (
+    place INTEGER PRIMARY KEY, node TEXT NOT NULL, given TEXT NOT NULL, suggested TEXT NOT NULL, margin REAL NOT NULL
+);
+CREATE TABLE IF NOT EXISTS start (only INTEGER PRIMARY KEY CHECK (only = 0), n_labels INTEGER, expected REAL);
+"""
+
+
+class Answer(NamedTuple):
+    """A row of the journal."""
+
+    number: int
+    node: str
+    label: str
+    before: str
+    who: str
+    undoes: int | None
+
+
+class Journal:
+    """Answers on disk, in WAL mode: a kill at any instant loses none that was told.
+
+    Parameters
+    ----------
+    folder : Path
+        The model's folder; the file stands beside it.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.path = beside(folder)
+        try:
+            self.base = sqlite3.connect(
+                self.path, timeout=30.0, check_same_thread=False, isolation_level=None
+            )
+            self.base.execute("PRAGMA journal_mode=WAL")
+            self.base.execute("PRAGMA synchronous=FULL")
+            self.base.executescript(SCHEMA)
+        except sqlite3.DatabaseError as cause:
+            raise DiskError(
+                f"{self.path} cannot be used as the journal of labels: {cause}. Move it away if it is not altopt's, or "
+                "make its folder writable."
+            ) from cause
+
+    def add(self, node: str, label: str, before: str, who: str, undoes: int | None = None) -> int:
+        """Write an answer; it is on the disk when this returns."""
+        with self.base:
+            self.base.execute("BEGIN IMMEDIATE")
+            row = (node, label, before, who, time.time(), undoes)
+            made = self.base.execute(
+                "INSERT INTO answers (node, label, before, who, at, undoes) VALUES (?, ?, ?, ?, ?, ?)", row
+            )
+            if undoes is not None:
+                self.base.execute("UPDATE answers SET undone = 1 WHERE number = ?", (undoes,))
+        return int(made.lastrowid or 0)
+
+    def took_effect(self, number: int, n_labels: int, expected: float) -> None:
+        """Note what the model says after an answer, for the curve."""
+        with self.base:
+            self.base.execute(
+                "UPDATE answers SET n_labels = ?, expected = ? WHERE number = ?", (n_labels, expected, number)
+            )
+
+    def forget(self, number: int) -> None:
+        """Remove an answer that the model refused."""
+        with self.base:
+            self.base.execute("DELETE FROM answers WHERE number = ?", (number,))
+
+    def last_of(self, who: str) -> Answer | None:
+        """The last answer of this person that can be undone."""
+        found = self.base.execute(
+            "SELECT number, node, label, before, who, undoes FROM answers "
+            "WHERE who = ? AND undone = 0 AND undoes IS NULL ORDER BY number DESC LIMIT 1",
+            (who,),
+        ).fetchone()
+        return None if found is None else Answer(*found)
+
+    def answers(self, after: int = 0, only_pending: bool = False) -> list[Answer]:
+        """Answers in their order."""
+        where = "number > ? AND stored = 0" if only_pending else "number > ?"
+        found = self.base.execute(
+            f"SELECT number, node, label, before, who, undoes FROM answers WHERE {where} ORDER BY number",
+            (after,),
+        )
+        return [Answer(*row) for row in found]
+
+    def mark_stored(self, numbers: Iterable[int]) -> None:
+        with self.base:
+            self.base.execute("BEGIN IMMEDIATE")
+            self.base.executemany("UPDATE answers SET stored = 1 WHERE number = ?", [(n,) for n in numbers])
+
+    def begin(self, n_labels: int, expected: float) -> None:
+        """Note where the curve starts, once."""
+        with self.base:
+            self.base.execute("INSERT OR IGNORE INTO start VALUES (0, ?, ?)", (n_labels, expected))
+
+    def curve(self) -> list[tuple[int, float]]:
+        """Labels given and the accuracy expected with them, answer by answer."""
+        start = self.base.execute("SELECT n_labels, expected FROM start").fetchall()
+        rows = self.base.execute(
+            "SELECT n_labels, expected FROM answers WHERE expected IS NOT NULL ORDER BY number"
+        ).fetchall()
+        return [(int(n), float(e)) for n, e in start + rows]
+
+    def confirm(self, node: str, who: str) -> None:
+        """A suspicious label is right."""
+        with self.base:
+            self.base.execute("INSERT OR REPLACE INTO confirmed VALUES (?, ?, ?)", (node, who, time.time()))
+
+    def confirmed(self) -> set[str]:
+        return {node for (node,) in self.base.execute("SELECT node FROM confirmed")}
+
+    def keep_suspicious(self, rows: list[tuple[str, str, str, float]]) -> None:
+        """Keep the list that the fit gave: the model has none after its first update."""
+        with self.base:
+            self.base.execute("BEGIN IMMEDIATE")
+            self.base.execute("DELETE FROM suspicious")
+            numbered = [(place, *row) for place, row in enumerate(rows)]
+            self.base.executemany("INSERT INTO suspicious VALUES (?, ?, ?, ?, ?)", numbered)
+
+    def suspicious(self) -> list[tuple[str, str, str, float]]:
+        found = self.base.execute("SELECT node, given, suggested, margin FROM suspicious ORDER BY place")
+        return list(found.fetchall())
+
+    def close(self) -> None:
+        with suppress(sqlite3.Error), closing(self.base):
+            self.base.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def beside(folder: Path) -> Path:
+    """The journal's file: beside the folder named model that altopt fit wrote, else named after the model's own."""
+    folder = folder.resolve()
+    return folder.parent / (NAME if folder.name == "model" else f"{folder.name}-{NAME}")
+
+
+def key(value: Any) -> str:
+    """An id or a label as JSON text.
+
+    >>> key("a"), key(3), key(None)
+    ('"a"', '3', 'null')
+    """
+    try:
+        return json.dumps(value, default=str)
+    except (TypeError, ValueError) as cause:
+        raise InputError(f"{value!r:.80} cannot be kept in the journal of labels.") from cause

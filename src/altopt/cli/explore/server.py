@@ -1,0 +1,244 @@
+"""The local page over a labelling session: what it asks for and what it is told, as an ASGI application."""
+
+import csv
+import io
+from collections.abc import Iterator
+from importlib.resources import files
+from typing import Annotated, Any
+
+from altopt import __version__
+from altopt.cli.explore import neighbourhood as near
+from altopt.cli.explore.guard import Guard
+from altopt.cli.explore.nodes import MAX_HITS, Index, listed, record
+from altopt.cli.explore.session import Effect, Session
+from altopt.drawing.html import Html, element
+from altopt.drawing.palette import class_colours
+from altopt.errors import InputError, require_extra
+from altopt.fitted.picture import name_of
+from altopt.graph.validation import UNKNOWN
+
+MAX_ID = 200  # characters of a search
+ASSETS = {"altopt.js": "text/javascript", "altopt.css": "text/css"}
+
+
+def application(session: Session, token: str, hosts: set[str]) -> Guard:
+    """The application, guarded."""
+    require_extra("fastapi", "explore", "altopt explore")
+    from fastapi import FastAPI, HTTPException, Path, Query, Request
+    from fastapi.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
+    from pydantic import BaseModel, ConfigDict, Field
+
+    app = FastAPI(
+        title="altopt explore",
+        version=__version__,
+        docs_url=None,
+        redoc_url=None,
+        openapi_url="/api/openapi.json",
+    )
+    index = Index(session.ids.tolist())
+    At = Annotated[int, Path(ge=0, le=2**53)]
+    Who = Annotated[str, Field(default="", max_length=64, pattern=r"^[A-Za-z0-9-]*$")]
+
+    class Whose(BaseModel):
+        """Who does it: any name that a tab gives itself."""
+
+        model_config = ConfigDict(extra="forbid", strict=True)
+        who: Who = ""
+
+    class OfNode(Whose):
+        """About which node."""
+
+        at: int = Field(ge=0, le=2**53)
+
+    class Answered(OfNode):
+        """A node's label as a class number; null takes it back."""
+
+        label: int | None = Field(ge=0, le=2**31)
+
+    @app.exception_handler(InputError)
+    def refused(request: Request, error: InputError) -> JSONResponse:
+        return JSONResponse({"detail": str(error)}, status_code=422)
+
+    @app.get("/", response_class=HTMLResponse)
+    def page() -> str:
+        return skeleton(token)
+
+    @app.get("/assets/{name}", responses={404: {}})
+    def asset(name: str) -> Response:
+        if name not in ASSETS:
+            raise HTTPException(404, "No such file.")
+        content = files("altopt.drawing").joinpath("bundle", name).read_bytes()
+        return Response(content, media_type=f"{ASSETS[name]}; charset=utf-8")
+
+    @app.get("/api/model")
+    def model() -> dict[str, Any]:
+        with session.lock:
+            return described(session) | state(session, 0)
+
+    @app.get("/api/state")
+    def now(after: Annotated[int, Query(ge=0, le=2**53)] = 0) -> dict[str, Any]:
+        with session.lock:
+            return state(session, after)
+
+    @app.get("/api/search")
+    def search(q: Annotated[str, Query(max_length=MAX_ID)]) -> list[dict[str, Any]]:
+        with session.lock:
+            return [record(session, at) for at in index.find(q, 20) if at < session.fitted.n_nodes]
+
+    @app.get("/api/nodes")
+    def nodes(
+        label: Annotated[int | None, Query(ge=0, le=2**31)] = None,
+        given: bool | None = None,
+        doubt_from: Annotated[float, Query(ge=0, le=1)] = 0.0,
+        doubt_to: Annotated[float, Query(ge=0, le=1)] = 1.0,
+        sure_first: bool = False,
+        first: Annotated[int, Query(ge=0, le=10**6)] = 0,
+    ) -> dict[str, Any]:
+        with session.lock:
+            n, found = listed(session, label, given, doubt_from, doubt_to, sure_first, first, MAX_HITS)
+            return {"n": n, "nodes": [record(session, at) for at in found]}
+
+    @app.get("/api/node/{at}", responses={422: {}})
+    def node(at: At, size: Annotated[int, Query(ge=1, le=near.MAX_NODES)] = 60) -> dict[str, Any]:
+        with session.lock:
+            return near.neighbourhood(session, session.check(at), size)
+
+    @app.get("/api/node/{at}/columns", responses={422: {}})
+    def columns(at: At) -> dict[str, Any]:
+        with session.lock:
+            return near.columns_that_spoke(session, session.check(at))
+
+    @app.get("/api/queue")
+    def queue() -> list[dict[str, Any]]:
+        with session.lock:
+            return [record(session, at) | {"gain": round(gain, 3)} for at, gain in session.suggestions()]
+
+    @app.get("/api/suspicious")
+    def suspicious() -> list[dict[str, Any]]:
+        with session.lock:
+            found = session.suspicious()[:100]
+            return [record(session, at) | {"instead": code, "margin": round(m, 4)} for at, code, m in found]
+
+    @app.post("/api/label", responses={422: {}})
+    def label(answer: Answered) -> dict[str, Any]:
+        code = UNKNOWN if answer.label is None else answer.label
+        with session.lock:
+            return told(session, session.label(answer.at, code, answer.who))
+
+    @app.post("/api/undo", responses={422: {}})
+    def undo(whose: Whose) -> dict[str, Any]:
+        with session.lock:
+            return told(session, session.undo(whose.who))
+
+    @app.post("/api/confirm", responses={422: {}})
+    def confirm(of: OfNode) -> dict[str, Any]:
+        session.confirm(of.at, of.who)
+        return {"at": of.at}
+
+    @app.get("/api/export/{what}.csv", responses={404: {}})
+    def export(what: str) -> StreamingResponse:
+        if what not in ("labels", "predictions"):
+            raise HTTPException(404, "Only labels.csv and predictions.csv can be had.")
+        lines = exported_labels(session) if what == "labels" else exported_predictions(session)
+        name = {"content-disposition": f'attachment; filename="{what}.csv"'}
+        return StreamingResponse(lines, media_type="text/csv; charset=utf-8", headers=name)
+
+    return Guard(app, token, hosts)
+
+
+def skeleton(token: str) -> str:
+    """The page: the front end builds the rest."""
+    head = (
+        element("meta", charset="utf-8"),
+        element("title", "altopt explore"),
+        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        element("link", rel="icon", href="data:,"),
+        element("link", rel="stylesheet", href=f"/assets/altopt.css?token={token}"),
+        element("script", src=f"/assets/altopt.js?token={token}", defer=True),
+    )
+    body = element("body", element("main", element("p", "Loading the model …"), id="app", class_="explore"))
+    return Html("<!doctype html>\n") + element(
+        "html", element("head", head), body, lang="en", data_page="explore"
+    )
+
+
+def described(session: Session) -> dict[str, Any]:
+    """What stays as it is: sizes, classes and their colours, and what the fit said of itself."""
+    fitted = session.fitted
+    sizes = [int((fitted.labels == code).sum()) for code in range(len(session.classes))]
+    held_out = fitted.leave_one_out
+    return {
+        "name": session.folder.resolve().parent.name
+        if session.folder.name == "model"
+        else session.folder.name,
+        "n_nodes": fitted.n_nodes,
+        "n_edges": fitted.last_graph.n_edges,
+        "classes": [name_of(name) for name in session.classes],
+        "colours": class_colours(sizes),
+        "held_out": None if isinstance(held_out, str) else held_out.in_words(),
+        "not_taken": session.refused[:20],
+    }
+
+
+def state(session: Session, after: int) -> dict[str, Any]:
+    """What changes: the answers since one of them, and the expected accuracy."""
+    answers = session.journal.answers(after)
+    return {
+        "number": answers[-1].number if answers else after,
+        "answers": [
+            {
+                "at": session.position(row.node),
+                "label": session.codes_of.get(row.label, UNKNOWN),
+                "who": row.who,
+            }
+            for row in answers[-50:]
+        ],
+        "n_labels": int(session.fitted.labelled.sum()),
+        "expected": round(session.expected(), 6),
+        "curve": [[n, round(e, 6)] for n, e in session.journal.curve()[-2000:]],
+        "unstored": len(session.pending),
+    }
+
+
+def told(session: Session, effect: Effect) -> dict[str, Any]:
+    """What an answer did, in words for the page."""
+    return {
+        "number": effect.number,
+        "node": record(session, effect.at),
+        "moved": [move._asdict() for move in effect.moved],
+        "n_moved": effect.n_moved,
+        "n_changed": effect.n_changed,
+        "n_labels": int(session.fitted.labelled.sum()),
+        "expected": round(session.expected(), 6),
+    }
+
+
+def exported_labels(session: Session) -> Iterator[str]:
+    """node,label of every given label."""
+    with session.lock:
+        rows = near.given_labels(session)
+    yield from as_csv([("node", "label"), *rows])
+
+
+def exported_predictions(session: Session, block: int = 5000) -> Iterator[str]:
+    """node,label,given,confidence of every node."""
+    yield from as_csv([("node", "label", "given", "confidence")])
+    for first in range(0, session.fitted.n_nodes, block):
+        with session.lock:
+            fitted, places = session.fitted, range(first, min(first + block, session.fitted.n_nodes))
+            rows = [
+                (
+                    session.name(at),
+                    session.classes[int(fitted.labels[at])],
+                    "yes" if fitted.codes[at] != UNKNOWN else "no",
+                    f"{float(fitted.confidence[at]):.6f}",
+                )
+                for at in places
+            ]
+        yield from as_csv(rows)
+
+
+def as_csv(rows: list[Any]) -> Iterator[str]:
+    out = io.StringIO()
+    csv.writer(out).writerows(rows)
+    yield out.getvalue()

@@ -1,0 +1,293 @@
+"""A labelling session: one model in memory, changed by answers that several people give, and stored as they come."""
+
+import json
+import threading
+import time
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from altopt import AltOpt
+from altopt.arrays import Array, row_blocks
+from altopt.cli import outputs
+from altopt.cli.console import show
+from altopt.cli.explore.journal import Journal, key
+from altopt.errors import InputError
+from altopt.fitted.explanation import plain
+from altopt.graph.validation import UNKNOWN
+
+N_SUGGESTED, REFRESH_AFTER = 24, 6  # nodes in the queue, and answers after which it is made anew
+PAUSE = 0.7  # seconds without an answer after which it is
+IDLE, AT_MOST = 4.0, 60.0  # without an answer, or since the first one, after which the folder is updated
+MAX_MOVED = 500  # nodes whose change of label is listed
+
+
+class Move(NamedTuple):
+    """A node whose label changed."""
+
+    at: int
+    id: str
+    before: int
+    now: int
+
+
+class Effect(NamedTuple):
+    """What an answer did."""
+
+    number: int
+    at: int
+    moved: list[Move]
+    n_moved: int
+    n_changed: int
+
+
+class Session:
+    """A stored model, its journal, and what follows from both.
+
+    Every method may be called from any thread. An answer is in the journal before the model changes; the folder is
+    updated in the background, under its lock, and once more by `close`.
+
+    Parameters
+    ----------
+    folder : Path
+        A model that `save` wrote.
+    in_background : bool
+        Update the folder while the session goes on; False: by `close` alone.
+    """
+
+    def __init__(self, folder: Path, in_background: bool = True) -> None:
+        self.folder, self.lock = folder, threading.RLock()
+        self.journal = Journal(folder)
+        self.queue: list[tuple[int, float]] = []
+        self.since_queue = 0
+        self.pending: list[int] = []  # answers that the folder has not
+        self.first_pending = self.last_answer = 0.0
+        self.refused: list[str] = []
+        self.done = threading.Event()
+        self.load()
+        self.warm_up()
+        self.worker = threading.Thread(target=self.work, daemon=True) if in_background else None
+        if self.worker is not None:
+            self.worker.start()
+
+    # the model
+
+    def load(self) -> None:
+        """The model as its folder has it, and the answers that it has not."""
+        self.model = AltOpt.load(self.folder)
+        self.fitted = self.model.fitted_
+        self.ids = self.fitted.graph.ids
+        self.classes = [plain(name) for name in self.fitted.classes.tolist()]
+        self.codes_of = {key(name): code for code, name in enumerate(self.classes)} | {"null": UNKNOWN}
+        held_out = self.fitted.leave_one_out
+        if not isinstance(held_out, str):
+            self.journal.keep_suspicious(
+                [(key(n), key(given), key(to), float(m)) for n, given, to, m in held_out.suspicious()]
+            )
+        self.top = self.top_probabilities()
+        self.journal.begin(int(self.fitted.labelled.sum()), self.expected())
+        self.take_in_pending()
+
+    def take_in_pending(self) -> None:
+        """Answers that a session before this one could not bring into the folder."""
+        rows = self.journal.answers(only_pending=True)
+        self.refused = []
+        if not rows:
+            return
+        places = {key(plain(name)): at for at, name in enumerate(self.ids.tolist())}
+        last = {row.node: row.label for row in rows}
+        labels = {}
+        for node, label in last.items():
+            if node in places and label in self.codes_of:
+                labels[places[node]] = self.codes_of[label]
+            else:
+                self.refused.append(node)
+        if labels:
+            self.update(labels)
+        self.pending = [row.number for row in rows]
+        self.first_pending = self.last_answer = time.monotonic()
+
+    def warm_up(self) -> None:
+        """What the first answer would have to wait for: the system behind F, and its residual."""
+        unlabelled = np.flatnonzero(self.fitted.codes == UNKNOWN)
+        if len(unlabelled):
+            self.model.what_if(labels={self.name(int(unlabelled[0])): self.classes[0]})
+
+    def top_probabilities(self) -> Array:
+        """The probability of each node's most probable class."""
+        fitted = self.fitted
+        top = np.empty(fitted.n_nodes, dtype=np.float32)
+        for rows in row_blocks(fitted.n_nodes):
+            nodes = np.arange(fitted.n_nodes)[rows]
+            top[rows] = fitted.readout.soften(fitted.scores[rows], fitted.kinds(nodes)).max(axis=1)
+        return top
+
+    def expected(self) -> float:
+        """The accuracy to be expected on unlabelled nodes: the mean of their calibrated probabilities."""
+        unlabelled = self.fitted.codes == UNKNOWN
+        n = int(unlabelled.sum())
+        return float(self.top @ unlabelled) / n if n else 1.0
+
+    def update(self, labels: dict[int, int]) -> Any:
+        """Set given labels, by position and class number; what is derived from F follows."""
+        names = {
+            self.name(at): None if code == UNKNOWN else self.classes[code] for at, code in labels.items()
+        }
+        change = self.model.update(labels=names)
+        places = np.array([self.fitted.position(node) for node in change.nodes], dtype=np.int64)
+        if len(places):
+            self.top[places] = self.fitted.readout.soften(change.scores, self.fitted.kinds(places)).max(
+                axis=1
+            )
+        return change
+
+    def name(self, at: int) -> Any:
+        return self.ids.item(at)
+
+    def check(self, at: int) -> int:
+        """A position that exists, or an InputError."""
+        if not 0 <= at < self.fitted.n_nodes:
+            raise InputError(f"node {at} does not exist: there are {self.fitted.n_nodes:,} nodes.")
+        return at
+
+    # answers
+
+    def label(self, at: int, code: int, who: str = "") -> Effect:
+        """Give a node a label, another one, or (UNKNOWN) none."""
+        with self.lock:
+            self.check(at)
+            if not UNKNOWN <= code < len(self.classes):
+                raise InputError(f"class {code} does not exist: there are {len(self.classes)} classes.")
+            return self.answer(at, code, who)
+
+    def undo(self, who: str = "") -> Effect:
+        """Take back this person's last answer, unless someone else has answered the node since."""
+        with self.lock:
+            last = self.journal.last_of(who)
+            if last is None:
+                raise InputError("there is no answer of yours to undo.")
+            at = self.position(last.node)
+            if key(self.given(at)) != last.label:
+                raise InputError(
+                    f"node {self.name(at)} was answered again since, so that nothing was undone."
+                )
+            return self.answer(at, self.codes_of[last.before], who, undoes=last.number)
+
+    def answer(self, at: int, code: int, who: str, undoes: int | None = None) -> Effect:
+        label = None if code == UNKNOWN else self.classes[code]
+        number = self.journal.add(key(plain(self.name(at))), key(label), key(self.given(at)), who, undoes)
+        try:
+            change = self.update({at: code})
+        except BaseException:
+            self.journal.forget(number)
+            raise
+        self.journal.took_effect(number, int(self.fitted.labelled.sum()), self.expected())
+        now = time.monotonic()
+        self.first_pending, self.last_answer = self.first_pending or now, now
+        self.pending.append(number)
+        self.since_queue += 1
+        codes = {name: k for k, name in enumerate(self.classes)}
+        moved = [
+            Move(self.fitted.position(node), str(node), codes[plain(was)], codes[plain(is_)])
+            for node, was, is_ in change.moved[:MAX_MOVED]
+        ]
+        return Effect(number, at, moved, len(change.moved), change.n_changed)
+
+    def given(self, at: int) -> Any:
+        """The given label of a node, or None."""
+        code = int(self.fitted.codes[at])
+        return None if code == UNKNOWN else self.classes[code]
+
+    def position(self, node: str) -> int:
+        """The position of an id that stands in the journal."""
+        value = json.loads(node)
+        try:
+            return self.fitted.position(value)
+        except InputError:
+            return next(at for at, name in enumerate(self.ids.tolist()) if key(plain(name)) == node)
+
+    # what to look at
+
+    def suggestions(self) -> list[tuple[int, float]]:
+        """Nodes worth labelling and what each would correct; those answered meanwhile are left out."""
+        with self.lock:
+            found = [(at, gain) for at, gain in self.queue if self.fitted.codes[at] == UNKNOWN]
+            if found and (self.worker is not None or self.since_queue < REFRESH_AFTER):
+                return found
+            self.refill()
+            return list(self.queue)
+
+    def refill(self) -> None:
+        if bool(self.fitted.labelled.all()):
+            self.queue = []
+            return
+        self.queue = [(self.fitted.position(node), gain) for node, gain in self.model.suggest(N_SUGGESTED)]
+        self.since_queue = 0
+
+    def suspicious(self) -> list[tuple[int, int, float]]:
+        """Labels of the fit that look wrong and are neither confirmed nor mended: position, class instead, margin."""
+        with self.lock:
+            confirmed = self.journal.confirmed()
+            found = []
+            for node, given, instead, margin in self.journal.suspicious():
+                if node in confirmed or instead not in self.codes_of:
+                    continue
+                at = self.position(node)
+                if key(self.given(at)) == given:
+                    found.append((at, self.codes_of[instead], margin))
+            return found
+
+    def confirm(self, at: int, who: str = "") -> None:
+        """A suspicious label is right: it is not shown again."""
+        with self.lock:
+            self.journal.confirm(key(plain(self.name(self.check(at)))), who)
+
+    # the folder
+
+    def work(self) -> None:
+        """When answers stop coming: make the queue anew, and update the folder; that also when they come for long."""
+        while not self.done.wait(0.25):
+            now = time.monotonic()
+            if self.since_queue >= REFRESH_AFTER and now - self.last_answer > PAUSE:
+                with self.lock:
+                    self.refill()
+            if self.pending and (now - self.last_answer > IDLE or now - self.first_pending > AT_MOST):
+                try:
+                    self.store()
+                except InputError as error:  # the answers are in the journal; the next turn tries again
+                    show(str(error), err=True)
+
+    def store(self) -> list[str]:
+        """Bring the answers into the model's folder; returns what to tell."""
+        with self.lock:
+            if not self.pending:
+                return []
+            numbers, self.pending, self.first_pending = self.pending, [], 0.0
+        try:
+            with outputs.held(self.folder):
+                try:
+                    told = outputs.store(self.model, self.folder)
+                except InputError as error:
+                    if "changed by another process" not in str(error):
+                        raise
+                    with self.lock:
+                        self.load()
+                        told = outputs.store(self.model, self.folder)
+                        numbers, self.pending = sorted({*numbers, *self.pending}), []
+        except BaseException:
+            with self.lock:
+                self.pending = [*numbers, *self.pending]
+                self.first_pending = self.last_answer = time.monotonic()
+            raise
+        self.journal.mark_stored(numbers)
+        return told
+
+    def close(self) -> list[str]:
+        """Bring what is left into the folder, and let the journal go."""
+        self.done.set()
+        if self.worker is not None:
+            self.worker.join()
+        told = self.store()
+        self.journal.close()
+        return told

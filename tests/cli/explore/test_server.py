@@ -1,0 +1,162 @@
+"""The server: what it answers, and what it refuses."""
+
+import csv
+import io
+
+import numpy as np
+import pytest
+
+from altopt.graph.validation import UNKNOWN
+from explored import EVIL_CLASS, EVIL_ID
+
+pytest.importorskip("fastapi")
+from starlette.testclient import TestClient
+
+from altopt.cli.explore.guard import MAX_BODY
+from altopt.cli.explore.server import application
+
+HOME, TOKEN = "http://127.0.0.1:8123", "secret-token"
+AUTH = {"Authorization": f"Bearer {TOKEN}"}
+
+
+@pytest.fixture
+def client(session):
+    app = application(session, TOKEN, {"127.0.0.1:8123", "localhost:8123"})
+    with TestClient(app, base_url=HOME, headers=AUTH) as client:
+        yield client
+
+
+def test_the_page_and_its_parts(client):
+    page = client.get("/")
+    assert page.status_code == 200
+    assert "unsafe-inline" not in page.headers["content-security-policy"]
+    assert client.get("/assets/altopt.js").headers["content-type"].startswith("text/javascript")
+    assert client.get("/assets/..%2f__init__.py").status_code == 404
+    assert client.get("/assets/LICENCES.txt").status_code == 404
+
+
+def test_search_and_neighbourhood(client, session):
+    (hit, *_) = client.get("/api/search", params={"q": "<IMG"}).json()
+    assert hit["id"] == EVIL_ID
+    found = client.get(f"/api/node/{hit['at']}", params={"size": 20}).json()
+    assert found["nodes"][0]["at"] == hit["at"]
+    assert 1 < len(found["nodes"]) <= 20
+    assert sum(found["node"]["probabilities"]) == pytest.approx(1, abs=1e-3)
+    ledger = found["ledger"]
+    assert ledger["labels"] + ledger["features"] + ledger["further"] == pytest.approx(1, abs=1e-3)
+    for a, b, share in found["edges"]:
+        one, other = (found["nodes"][k]["at"] for k in (a, b))
+        assert session.fitted.graph.adjacency[[one]].indices.tolist().count(other) == 1
+        assert share >= 0
+    assert client.get(f"/api/node/{hit['at']}/columns").json()["columns"]
+
+
+def test_shares_of_a_small_graph_sum_to_the_score(client):
+    found = client.get("/api/node/5", params={"size": 300}).json()
+    assert sum(node["share"] for node in found["nodes"]) == pytest.approx(1, abs=0.02)
+
+
+def test_label_undo_and_what_other_tabs_see(client, session):
+    at = int(np.flatnonzero(session.fitted.codes == UNKNOWN)[0])
+    before = client.get("/api/state").json()
+    effect = client.post("/api/label", json={"at": at, "label": 2, "who": "a"}).json()
+    assert effect["node"] | {"label": 2, "given": True} == effect["node"]
+    assert effect["n_labels"] == before["n_labels"] + 1
+    seen = client.get("/api/state", params={"after": before["number"]}).json()
+    assert seen["answers"] == [{"at": at, "label": 2, "who": "a"}]
+    assert client.post("/api/undo", json={"who": "b"}).status_code == 422
+    undone = client.post("/api/undo", json={"who": "a"}).json()
+    assert undone["node"]["given"] is False
+    assert len(client.get("/api/state").json()["curve"]) == 3
+
+
+def test_lists_and_filters(client, session):
+    queue = client.get("/api/queue").json()
+    assert queue
+    assert not any(node["given"] for node in queue)
+    assert client.get("/api/suspicious").json()
+    for label in range(3):
+        found = client.get("/api/nodes", params={"label": label, "given": True}).json()
+        assert found["n"] == int(np.sum(session.fitted.codes == label))
+    doubtful = client.get("/api/nodes", params={"doubt_from": 0.3}).json()["nodes"]
+    doubts = [node["doubt"] for node in doubtful]
+    assert doubts == sorted(doubts, reverse=True)
+    assert min(doubts) >= 0.3
+
+
+def test_export(client, session):
+    rows = list(csv.reader(io.StringIO(client.get("/api/export/labels.csv").text)))
+    assert rows[0] == ["node", "label"]
+    assert len(rows) == 1 + int(session.fitted.labelled.sum())
+    rows = list(csv.reader(io.StringIO(client.get("/api/export/predictions.csv").text)))
+    assert len(rows) == 241
+    assert rows[1][0] == EVIL_ID
+    assert {row[1] for row in rows[1:]} <= {"north", "south", EVIL_CLASS}
+    assert client.get("/api/export/model.csv").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"Authorization": ""}, 403),
+        ({"Authorization": "Bearer wrong"}, 403),
+        ({"Host": "evil.example"}, 403),  # another name for this machine
+        ({"Host": "127.0.0.1"}, 403),
+        ({"Origin": "http://evil.example"}, 403),
+        ({"Origin": "null"}, 403),
+        ({"Sec-Fetch-Site": "cross-site"}, 403),
+        ({"Content-Length": str(MAX_BODY + 1)}, 413),
+        ({"Content-Length": "many"}, 413),
+        ({"Origin": HOME}, 200),
+        ({"Host": "localhost:8123"}, 200),
+    ],
+)
+def test_who_may_ask(client, headers, status):
+    assert client.get("/api/state", headers=headers).status_code == status
+
+
+def test_a_token_in_the_address_serves_and_a_long_body_does_not(client):
+    client.headers.pop("Authorization")
+    assert client.get(f"/?token={TOKEN}").status_code == 200
+    assert client.get("/?token=").status_code == 403
+    assert client.get("/").status_code == 403
+
+    def drip():
+        for _ in range(40):
+            yield b"x" * 1000
+
+    refused = client.post("/api/label", content=drip(), headers=AUTH)
+    assert refused.status_code == 413
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("label", {"at": -1, "label": 0}),
+        ("label", {"at": 10**12, "label": 0}),
+        ("label", {"at": "0", "label": 0}),
+        ("label", {"at": 0, "label": 99}),
+        ("label", {"at": 0, "label": True}),
+        ("label", {"at": 0, "label": 0, "who": "<script>"}),
+        ("label", {"at": 0, "label": 0, "more": 1}),
+        ("label", {"at": 0}),
+        ("label", []),
+        ("undo", {"who": 3}),
+        ("confirm", {"at": 10**12}),
+    ],
+)
+def test_bad_answers_are_refused_and_leave_no_trace(client, session, path, body):
+    assert client.post(f"/api/{path}", json=body).status_code == 422
+    assert session.journal.answers() == []
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["node/-1", "node/240", "node/x", "node/1e3", "node/5?size=301", "nodes?doubt_from=2", "state?after=-1"],
+)
+def test_bad_questions_are_refused(client, path):
+    assert client.get(f"/api/{path}").status_code == 422
+
+
+def test_a_long_search_is_refused(client):
+    assert client.get("/api/search", params={"q": "x" * 201}).status_code == 422

@@ -1,0 +1,142 @@
+"""A session: answers change the model at once, are never lost, and reach the folder."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+from altopt import AltOpt, InputError
+from altopt.cli.explore.session import Session
+from altopt.graph.validation import UNKNOWN
+
+
+def unlabelled(session, k=0):
+    return int(np.flatnonzero(session.fitted.codes == UNKNOWN)[k])
+
+
+def test_an_answer_changes_the_model_and_undo_changes_it_back(session):
+    at, before = unlabelled(session), session.fitted.scores.copy()
+    expected, n = session.expected(), int(session.fitted.labelled.sum())
+    effect = session.label(at, 2, "ann")
+    assert session.given(at) == session.classes[2]
+    assert effect.n_changed > 1
+    assert session.expected() != expected
+    assert np.allclose(session.top, session.top_probabilities(), atol=1e-6)
+    session.undo("ann")
+    assert session.given(at) is None
+    assert np.allclose(session.fitted.scores, before, atol=1e-6)
+    assert session.expected() == pytest.approx(expected, abs=1e-6)
+    assert [count for count, _ in session.journal.curve()] == [n, n + 1, n]
+
+
+def test_undo_takes_back_ones_own_answers_and_no_others(session):
+    first, second = unlabelled(session, 0), unlabelled(session, 1)
+    session.label(first, 0, "ann")
+    session.label(second, 1, "bob")
+    session.undo("ann")
+    assert session.given(first) is None
+    assert session.given(second) == session.classes[1]
+    with pytest.raises(InputError, match="no answer of yours"):
+        session.undo("ann")
+    session.label(first, 0, "ann")
+    session.label(first, 1, "bob")
+    with pytest.raises(InputError, match="answered again since"):
+        session.undo("ann")
+
+
+@pytest.mark.parametrize(("at", "code"), [(-1, 0), (10**9, 0), (0, 3), (0, -2)])
+def test_what_does_not_exist_is_refused_and_leaves_no_trace(session, at, code):
+    with pytest.raises(InputError, match="does not exist"):
+        session.label(at, code)
+    assert session.journal.answers() == []
+
+
+def test_answers_reach_the_folder_when_the_session_ends(folder):
+    session = Session(folder, in_background=False)
+    at = unlabelled(session)
+    session.label(at, 1)
+    name, scores = session.name(at), session.fitted.scores.copy()
+    session.close()
+    stored = AltOpt.load(folder)
+    assert stored.labelled_[at]
+    assert stored.transduction_[stored.graph_.position(name)] == session.classes[1]
+    assert np.allclose(stored.scores_, scores)
+
+
+def test_what_another_process_stored_meanwhile_is_kept(folder):
+    session = Session(folder, in_background=False)
+    mine, theirs = unlabelled(session, 0), unlabelled(session, 1)
+    session.label(mine, 0)
+    other = AltOpt.load(folder)
+    other.update(labels={session.name(theirs): session.classes[1]})
+    other.save(folder)
+    session.close()
+    stored = AltOpt.load(folder)
+    assert stored.labelled_[mine]
+    assert stored.labelled_[theirs]
+
+
+def test_suspicious_labels_outlive_the_first_update(folder):
+    session = Session(folder, in_background=False)
+    found = session.suspicious()
+    assert found
+    confirmed, mended = found[0][0], found[1][0]
+    session.confirm(confirmed)
+    session.label(mended, found[1][1])
+    session.close()
+    again = Session(folder, in_background=False)
+    assert {at for at, _, _ in again.suspicious()} == {at for at, _, _ in found} - {confirmed, mended}
+    again.close()
+
+
+def test_the_queue_leaves_out_what_was_answered(session):
+    first = session.suggestions()
+    session.label(first[0][0], 0)
+    assert first[0][0] not in [at for at, _ in session.suggestions()]
+
+
+def test_threads_may_answer_at_once(session):
+    places = [unlabelled(session, k) for k in range(24)]
+    threads = [
+        threading.Thread(target=lambda mine: [session.label(at, 0, "t") for at in mine], args=(places[k::4],))
+        for k in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert all(session.given(at) == session.classes[0] for at in places)
+    assert len(session.journal.answers()) == 24
+
+
+ANSWERING = """
+import sys
+from pathlib import Path
+import numpy as np
+from altopt.cli.explore.session import Session
+session = Session(Path(sys.argv[1]))
+for at in np.flatnonzero(session.fitted.codes == -1)[: int(sys.argv[2])]:
+    session.label(int(at), 1)
+    print(int(at), flush=True)  # from here on it is confirmed
+"""
+
+
+def test_no_confirmed_answer_is_lost_by_kill_9(folder):
+    """Killed at different moments, three times on one folder: every answer that was told is there afterwards."""
+    confirmed = set()
+    for trial, answers in enumerate((1, 4, 9)):
+        call = [sys.executable, "-c", ANSWERING, str(folder), "200"]
+        child = subprocess.Popen(call, stdout=subprocess.PIPE, text=True)
+        confirmed |= {int(child.stdout.readline()) for _ in range(answers)}
+        os.kill(child.pid, signal.SIGKILL)
+        confirmed |= {int(line) for line in child.stdout.read().split()}
+        child.wait()
+        session = Session(folder, in_background=False)
+        assert not [at for at in confirmed if session.given(at) != session.classes[1]], trial
+        session.close()
+    stored = AltOpt.load(folder)
+    assert stored.labelled_[sorted(confirmed)].all()
