@@ -204,9 +204,7 @@ def test_the_console_entry():
     assert version.stdout.startswith(b"altopt ")
     wrong = subprocess.run([sys.executable, "-c", program, "fit"], capture_output=True, check=False)
     assert (wrong.returncode, wrong.stdout) == (2, b"")
-    assert wrong.stderr.decode().splitlines() == [
-        "Error: Missing option '--features'. See altopt fit --help."
-    ]
+    assert wrong.stderr.decode().splitlines() == ["Error: Missing option '--out'. See altopt fit --help."]
     alone = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
     assert b"Usage: altopt" in alone.stdout
 

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 from scipy.sparse.csgraph import connected_components
 
 from altopt.arrays import Array, row_sums
@@ -120,7 +121,7 @@ class Graph:
         if isinstance(g, Graph):
             self._set(_from_graph(g, directed, n_nodes, names))
             return
-        if isinstance(g, dict):
+        if isinstance(g, dict) and not issparse(g):  # a DOK matrix is a dict, too
             known: dict[str, Any] = {"directed": directed, "n_nodes": n_nodes, "nodes": names}
             self._set(
                 read_kinds(g, lambda one: Graph(one, **known), n_nodes is not None or names is not None)

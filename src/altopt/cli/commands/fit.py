@@ -125,7 +125,7 @@ def fit(
     if as_json:
         show(json.dumps(summary(model, written), default=str))
     elif not quiet:
-        show(model.outcome_)
+        show(model.outcome_, *contradicted(model))
         held_out = model.fitted_.leave_one_out
         if not isinstance(held_out, str):
             show(held_out.in_words())
@@ -150,6 +150,19 @@ def summary(model: "AltOpt", written: list[Path]) -> dict[str, Any]:
         "seed": model.seed_,
         "written": [str(path) for path in written],
     }
+
+
+def contradicted(model: "AltOpt") -> list[str]:
+    """How many given labels stand against the probabilities beside them in the predictions."""
+    given = model.labelled_
+    evidence = model.classes_[model.label_distributions_[given].argmax(axis=1)]
+    n = int((evidence != model.transduction_[given]).sum())
+    if not n:
+        return []
+    return [
+        f"{n:,} of {int(given.sum()):,} given labels are kept though all evidence, and so the probabilities beside "
+        "them, says otherwise; altopt explain shows why, and the report lists suspicious ones."
+    ]
 
 
 def write_outputs(model: "AltOpt", ids: "Array", out: Path, format_: str, quiet: bool) -> list[Path]:
