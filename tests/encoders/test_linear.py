@@ -75,3 +75,11 @@ def test_a_fit_names_the_C_it_took():
     assert_allclose(model.plan_.encoder.C, C_from_effective_rank(rows))
     given = AltOpt(encoder=LinearEncoder(C=3.0), random_state=0).fit(X, y, graph=graph)
     assert given.plan_.encoder.C == 3.0
+
+
+def test_C_does_not_follow_the_sample_of_rows():
+    """Rounding decides which rows are in it, and so would the numbers of nodes."""
+    rows = rows_of(6000, np.linspace(1, 3, 60)).astype(np.float32)
+    turned = rows[::-1] * np.where(np.arange(60) % 2, 1, -1).astype(np.float32)
+    assert effective_rank(rows) != effective_rank(turned)
+    assert C_from_effective_rank(rows) == C_from_effective_rank(turned) < 40

@@ -24,3 +24,13 @@ def test_coordinates_too_large_for_float16_are_shrunk_with_their_projection():
     )
     assert np.allclose(narrow.rows(narrow.Z.astype(np.float32)), wide.rows(wide.Z), atol=2e-3)
     assert np.allclose(narrow.coordinates(X), narrow.Z, rtol=1e-3)
+
+
+def test_a_direction_has_the_same_sign_whatever_the_order_of_rows():
+    X = np.random.default_rng(0).normal(size=(40, 6)) * np.arange(1, 7)
+    V = directions.principal_directions(X.T @ X, 4)
+    turned = directions.principal_directions((X[::-1] * -1.0).T @ (X[::-1] * -1.0), 4)
+    assert np.allclose(V, turned, atol=1e-5)
+    assert (np.take_along_axis(V, np.abs(V).argmax(axis=0)[None], axis=0) > 0).all()
+    B = X.astype(np.float32)
+    assert np.allclose(directions.leading_first(B), directions.leading_first(-B), atol=1e-5)

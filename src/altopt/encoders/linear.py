@@ -116,9 +116,9 @@ class LinearLearner(Learner):
 
 
 def C_from_effective_rank(rows: Any) -> float:
-    """C = min(40, 20 (35 / effective rank)^1.5)."""
+    """C = min(40, 20 (35 / effective rank)^1.5), to two digits: the next ones say which rows were in the sample."""
     relative_rank = DEFAULTS.C_rank / effective_rank(rows)
-    return float(min(DEFAULTS.C_max, DEFAULTS.C * relative_rank**DEFAULTS.C_exponent))
+    return float(f"{min(DEFAULTS.C_max, DEFAULTS.C * relative_rank**DEFAULTS.C_exponent):.2g}")
 
 
 def effective_rank(rows: Any) -> float:

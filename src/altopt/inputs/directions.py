@@ -24,7 +24,7 @@ def principal_directions(moments: Array, rank: int) -> Array:
     squares, V = np.linalg.eigh(moments)
     squares, V = squares[::-1][:rank], V[:, ::-1][:, :rank]
     nonzero = squares > 1e-10 * max(squares[0], 1e-30)
-    return np.ascontiguousarray(V * nonzero, dtype=np.float32)
+    return np.ascontiguousarray(signed(V) * nonzero, dtype=np.float32)
 
 
 def leading_directions(
@@ -94,6 +94,15 @@ def leading_first(B: Array) -> Array:
     squares, V = np.linalg.eigh(gram_of(B, np.float64))
     values, V = np.sqrt(np.maximum(squares[::-1], 0.0)), V[:, ::-1]
     nonzero = values > 1e-6 * max(values[0], 1e-30)
-    return np.asarray(
-        B @ (V * np.where(nonzero, 1.0 / np.where(nonzero, values, 1.0), 0.0)).astype(np.float32)
-    )
+    scaled = V * np.where(nonzero, 1.0 / np.where(nonzero, values, 1.0), 0.0)
+    return signed(np.asarray(B @ scaled.astype(np.float32)))
+
+
+def signed(V: Array) -> Array:
+    """Columns with the sign at which their largest entry is positive: either is a direction, and rounding would decide.
+
+    >>> signed(np.array([[0.6, 0.8], [-0.8, 0.6]])).tolist()
+    [[-0.6, 0.8], [0.8, 0.6]]
+    """
+    largest = V[np.abs(V).argmax(axis=0), np.arange(V.shape[1])]
+    return np.asarray(V * np.where(largest < 0, -1, 1).astype(V.dtype))
