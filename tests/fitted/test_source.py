@@ -1,13 +1,23 @@
 """What fit takes: tables, labels by id, no features, a Data; and what later rows are matched by."""
 
+import pickle
 import warnings
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 import scipy.sparse as sp
 import torch
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.impute import SimpleImputer
+from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 from torch_geometric.data import Data
 
 from altopt import AltOpt, Graph, InputError
@@ -209,6 +219,69 @@ def test_a_data_brings_features_labels_by_its_mask_and_edges():
         AltOpt().fit(data)
 
 
+# scikit-learn
+
+
+KINDS_OF_X = {
+    "pandas": lambda: table.reset_index(drop=True),
+    "polars": lambda: pl.from_pandas(table),
+    "pyarrow": lambda: pa.Table.from_pandas(table, preserve_index=False),
+    "objects": lambda: table.astype(object).to_numpy(),
+    "lists": lambda: table.astype(object).to_numpy().tolist(),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS_OF_X)
+def test_an_estimator_of_scikit_learn_for_X_of_every_kind(kind):
+    X = KINDS_OF_X[kind]()
+    labels = y.where(y.index.isin(known.index)).to_numpy()
+    fitted = AltOpt(random_state=0, cross_fit=False).fit(X, labels)
+    again = clone(fitted).fit(X, labels)
+    assert_array_equal(fitted.predict_proba(X), again.predict_proba(X))  # fit is idempotent
+    assert fitted.n_features_in_ == 9
+    assert hasattr(fitted, "feature_names_in_") == (kind not in ("objects", "lists"))
+    P = fitted.predict_proba(X)
+    assert_allclose(P.sum(axis=1), 1.0)
+    assert_array_equal(fitted.predict(X), fitted.classes_[P.argmax(axis=1)])
+    assert_allclose(pickle.loads(pickle.dumps(fitted)).predict_proba(X), P)
+    assert 0.5 < fitted.score(X, y.to_numpy()) <= 1.0
+
+
+def test_cross_validation_and_pipelines_take_tables():
+    model = AltOpt(random_state=0, cross_fit=False)
+    assert cross_val_score(model, table, y, cv=3).mean() > 0.7  # without a graph, nodes are held back
+    steps = make_pipeline(FunctionTransformer(lambda X: X.drop(columns="note")), model).fit(table, y)
+    assert steps[-1].feature_names_in_.tolist() == list(table.columns[:-1])
+    assert steps.score(table, y) > 0.7
+
+
+def test_a_table_as_it_is_does_as_well_as_columns_prepared_by_hand():
+    """2,000 customers, 4 numbers of very different scale, 3 categories, a date, text, a tenth of all values missing."""
+    table, y, edges = customers(2000, seed=901)
+    known, graph = few(y, 10), Graph(edges, nodes=table.index)
+    numbers, categories = ["revenue", "age", "visits", "share", "joined"], ["region", "plan", "channel"]
+    ready = table.assign(
+        revenue=np.log(table.revenue),
+        joined=(table.joined - pd.Timestamp("1970-01-01")).dt.days,
+        note=table.note.fillna(""),
+        **{name: table[name].astype(object).fillna("none") for name in categories},
+    )
+    by_hand = ColumnTransformer(
+        [
+            ("numbers", make_pipeline(SimpleImputer(), StandardScaler()), numbers),
+            ("categories", OneHotEncoder(), categories),
+            ("text", TfidfVectorizer(), "note"),
+        ]
+    )
+    hidden = ~table.index.isin(known.index)
+    accuracies = [
+        np.mean(AltOpt(random_state=0).fit(X, known, graph=graph).transduction_[hidden] == y[hidden])
+        for X in (table, sp.csr_array(by_hand.fit_transform(ready)))
+    ]
+    assert accuracies[0] > 0.9
+    assert accuracies[0] > accuracies[1] - 0.01
+
+
 # known nodes
 
 
@@ -223,6 +296,11 @@ def test_the_X_of_the_fit_answers_for_its_nodes_with_their_edges(model):
     assert_array_equal(fitted.predict(X), fitted.transduction_)
     assert_allclose(fitted.predict_proba(X.copy()), fitted.label_distributions_)
     assert not np.allclose(fitted.predict_proba(X + 1e-3), fitted.label_distributions_)
+    frame = pd.DataFrame(X, index=[f"n{k}" for k in range(len(X))])
+    fitted = AltOpt(random_state=0, cross_fit=False).fit(
+        frame, labels, graph=A
+    )  # positions, and yet an index
+    assert_array_equal(fitted.predict(frame), fitted.transduction_)
 
 
 def test_known_and_new_rows_may_be_asked_for_together(model):

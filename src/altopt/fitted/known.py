@@ -59,7 +59,8 @@ def known_rows(model: FittedModel, X: Any, ids: Any, named: bool, has_edges: boo
     n = X.shape[0]
     if ids is not None and not model.positional and (named or model.neighbours is None):
         return np.asarray(lookup(model.graph.ids, as_ids(ids, "ids")))
-    digest = model.digest if ids is None and not has_edges else None
+    unnamed = ids is None or (model.positional and not named)
+    digest = model.digest if unnamed and not has_edges else None
     if digest is not None and digest.startswith(f"{n} ") and digest == digest_of(X):
         return np.arange(n)
     return np.full(n, -1)

@@ -218,6 +218,8 @@ def label_pairs(labels: Any) -> list[tuple[Any, Any]]:
     if tables.is_table(labels):
         columns = tables.columns(labels, ("node", "label"), ())
         return list(zip(columns["node"].tolist(), columns["label"].tolist()))
+    if comes_from(labels, "pandas") and hasattr(labels, "items"):  # a Series, by its index
+        return list(zip(labels.index.tolist(), labels.tolist()))
     pairs = plain_pairs(
         labels, "labels", (2,), "labels must be {node: label}, pairs or a table of node and label"
     )

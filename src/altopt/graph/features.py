@@ -156,6 +156,7 @@ def bad_number(value: Any, row: int, column: int) -> str:
     number = "NaN" if np.isnan(value) else "inf"
     return (
         f"X must hold finite numbers, but has {number} in row {row}, column {column}. "
-        "Fill in NaN and inf before fitting (0 carries no information); NaN may stay where the encoder takes it, "
-        "such as HistGradientBoostingClassifier with RawInputs."
+        "Fill in NaN and inf before fitting (0 carries no information), or give X as a table (pandas, polars or "
+        "pyarrow), whose missing values are filled in; NaN may stay where the encoder takes it, such as "
+        "HistGradientBoostingClassifier with RawInputs."
     )
