@@ -281,6 +281,8 @@ class AltOpt(FittedQuestions, ClassifierMixin, BaseEstimator):  # type: ignore[m
     ) -> Change:
         """Take in new labels, edges and nodes without a refit; says whose labels moved.
 
+        Give many at once: a call with a thousand labels costs little more than a call with one.
+
         Parameters
         ----------
         labels : dict {node: label}, pairs or table with node and label, optional
