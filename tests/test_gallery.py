@@ -24,3 +24,9 @@ def test_the_handbook_shows_every_script():
     assert set(re.findall(r"literalinclude} \.\./examples/gallery/(\w+\.py)", page)) == {
         path.name for path in SCRIPTS
     }
+
+
+def test_least_cost_misses_fewer_frauds(capsys):
+    runpy.run_path(str(ROOT / "examples" / "gallery" / "fraud.py"), run_name="__main__")
+    missed = re.search(r"likeliest label: (\d+), at least cost: (\d+)", capsys.readouterr().out)
+    assert int(missed[2]) < int(missed[1])

@@ -26,6 +26,7 @@ def main() -> None:
     print(f"Columns that speak for it: {[name for name, _ in why.columns[:3]]} ({why.columns_how})")
 
     rest = ~model.labelled_
+    print(f"{100 * np.mean((model.transduction_ == truth)[rest]):.0f}% are right")
     missed = {
         name: int(np.sum((truth == "fraud") & (labels == "ok") & rest))
         for name, labels in {"likeliest": model.transduction_, "least cost": decision.labels}.items()

@@ -12,9 +12,7 @@ def main() -> None:
     y = np.where(np.arange(400) % 8 == 0, data.y, -1)
     model = AltOpt(random_state=0).fit(data.X, y, graph={"cites": data.graph, "same day": noise})
     print({kind: round(weight, 2) for kind, weight in model.edge_weights_.items()})
-    print(
-        f"{100 * np.mean((model.transduction_ == data.y)[y == -1]):.0f} of 100 unlabelled nodes are called rightly"
-    )
+    print(f"{100 * np.mean((model.transduction_ == data.y)[y == -1]):.0f}% are right")
 
 
 if __name__ == "__main__":
