@@ -151,6 +151,15 @@ def test_what_one_fold_shows_to_be_behind_is_not_fitted_again():
     assert "clearly behind" in {entry.candidate.name: entry.dropped for entry in choice.considered}["bad"]
 
 
+def test_what_is_clearly_behind_even_when_mixed_is_not_fitted_again():
+    """The strongest without smoothing weighs in a mixture, but the usual plan is far ahead of any of them."""
+    default, one, two = candidate_of(), unsmoothed("one"), unsmoothed("two")
+    judge = Told({default: steady(0.95), one: steady(0.6), two: steady(0.6)})
+    choice = choose(default, [one, two], judge)
+    assert choice.plan is default
+    assert {k for _, k in judge.asked} == {0}
+
+
 @pytest.mark.parametrize(("agreement", "taken"), [(50.0, "usual"), (-50.0, "usual"), (0.5, "features alone")])
 def test_where_edges_agree_by_chance_features_need_no_clear_lead(agreement, taken):
     default, alone = candidate_of(), candidate_of(NoGraphView, name="features alone")

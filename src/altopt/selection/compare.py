@@ -172,8 +172,16 @@ class Contest:
 
     def beats(self, one: Candidate, other: Candidate, n_errors: float) -> bool:
         """Whether one leads by so many standard errors, and by more than a handful of labels may say by chance."""
-        gain, error = self.lead(one, other)
+        return self.clear(*self.lead(one, other), n_errors)
+
+    def clear(self, gain: float, error: float, n_errors: float) -> bool:
         return gain > max(self.defaults.usual_lead, n_errors * error)
+
+    def beats_mixed(self, one: Candidate, weights: dict[Candidate, float]) -> bool:
+        """Whether one leads the others clearly on the first fold even where they are mixed by these weights."""
+        mixed = sum(w * np.exp(-self.judged(q, 1).losses) for q, w in weights.items())
+        gain = -np.log(mixed) - self.judged(one, 1).losses
+        return self.clear(float(gain.sum()), float(np.std(gain) * np.sqrt(len(gain))), self.defaults.min_z)
 
     def preferred(self, one: Candidate, other: Candidate) -> bool:
         """Whether to take one: what the edges say of both decides what few labels leave open.
@@ -274,6 +282,8 @@ def drop_after_first_fold(contest: Contest) -> None:
     leader = min(alive, key=lambda q: float(contest.judged(q, 1).losses.sum()))
     unsmoothed = [q for q in alive if q.unsmoothed]
     weights = dict(zip(unsmoothed, contest.weights(unsmoothed).tolist())) if unsmoothed else {}
+    if unsmoothed and not leader.unsmoothed and contest.beats_mixed(leader, weights):
+        weights = dict.fromkeys(unsmoothed, 0.0)
     for q in alive:
         behind = q is not leader and contest.beats(leader, q, defaults.min_z)
         if behind and weights.get(q, 0.0) < defaults.mixture_weight:
