@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import time
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -28,6 +29,14 @@ def chromium():
             yield browser
         finally:
             browser.close()
+
+
+def until(tab, expression, arg=None, seconds=30):
+    """Wait until an expression holds in the page; its policy forbids playwright's own way."""
+    end = time.monotonic() + seconds
+    while not tab.evaluate(expression, arg):
+        assert time.monotonic() < end, f"never came true: {expression}"
+        tab.wait_for_timeout(50)
 
 
 class Page:

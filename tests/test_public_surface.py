@@ -44,8 +44,8 @@ PARAMETERS = """
 """
 
 METHODS = """
-    decide default_candidate explain explain_many fit load paper parameters predict predict_proba save score suggest
-    suspicious_labels threshold update what_if
+    decide default_candidate explain explain_many fit load paper parameters plot predict predict_proba save score
+    suggest suspicious_labels threshold update what_if
 """
 
 # what scikit-learn's base classes bring

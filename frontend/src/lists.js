@@ -23,8 +23,8 @@ export function suspicious(model, found, current, open, confirm, mend) {
     h("ul", { class: "list" }, found.map((node) => row(model, node, current, open,
       h("div", { class: "doubtful" }, `${model.classes[node.label]}, rather ${model.classes[node.instead]}`),
       h("div", { class: "steps" },
-        h("button", { type: "button", "aria-label": `${node.id}: ${model.classes[node.label]} is right`, onclick: () => confirm(node) }, "It is right"),
-        h("button", { type: "button", "aria-label": `${node.id}: make it ${model.classes[node.instead]}`, onclick: () => mend(node) }, `Make it ${model.classes[node.instead]}`))))));
+        h("button", { type: "button", "aria-label": `It is right: ${node.id} is ${model.classes[node.label]}`, onclick: () => confirm(node) }, "It is right"),
+        h("button", { type: "button", "aria-label": `Make it ${model.classes[node.instead]}: ${node.id}`, onclick: () => mend(node) }, `Make it ${model.classes[node.instead]}`))))));
 }
 
 /** Filters and the page of nodes that pass them. */

@@ -26,7 +26,7 @@ function answers(model, node, codes, actions) {
   const most = Math.max(...node.probabilities, 1e-9);
   const button = (code, k) => h("button", {
     type: "button", class: node.given && node.label === code ? "answer chosen" : "answer", onclick: () => actions.label(code),
-    "aria-label": `Label as ${model.classes[code]}`, "data-code": code,
+    "data-code": code,
   },
   h("kbd", {}, k < KEYS ? String(k + 1) : ""), swatch(model.colours[code]), h("span", { class: "name" }, model.classes[code]),
   h("span", { class: "share" }, percent(node.probabilities[code])),
@@ -35,7 +35,7 @@ function answers(model, node, codes, actions) {
   const rest = codes.slice(KEYS);
   return h("div", { class: "answers" },
     h("h3", {}, "Which is it?"),
-    h("div", { class: "choices" }, shown),
+    h("div", { class: "choices", role: "group", "aria-label": "Classes" }, shown),
     rest.length ? h("label", { class: "others" }, "Another class ",
       h("select", { onchange: (event) => event.target.value !== "" && actions.label(Number(event.target.value)) },
         h("option", { value: "" }, "choose"), rest.map((code) => h("option", { value: code }, model.classes[code])))) : null,

@@ -13,7 +13,7 @@ from altopt.cli.report.page import SECTIONS
 from altopt.cli.report.parts import MAX_BARS, sizes
 from altopt.datasets import communities
 from altopt.datasets.splits import hide, per_class
-from browser import SCHEMES, WIDTHS, Page, chromium
+from browser import SCHEMES, WIDTHS, Page, chromium, until
 
 NASTY = "</script><script>alert(1)</script><b>bold</b> {{ 1 }}"
 EVIL = "<img src=x onerror=alert(1)>"
@@ -156,10 +156,10 @@ def use_picture(tab):
     field = tab.get_by_label("Find a node by its id")
     field.fill(EVIL)
     field.press("Enter")
-    tab.wait_for_function("document.querySelector('.found').textContent.startsWith('<img')")
+    until(tab, "document.querySelector('.found').textContent.startsWith('<img')")
     field.fill("node [7]")
     field.press("Enter")
-    tab.wait_for_function("document.querySelector('.found').textContent.startsWith('node [7]')")
+    until(tab, "document.querySelector('.found').textContent.startsWith('node [7]')")
     tab.wait_for_timeout(600)  # the camera comes to rest, the node in the middle
     tab.locator(".picture").scroll_into_view_if_needed()
     box = tab.locator(".picture").bounding_box()

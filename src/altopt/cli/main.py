@@ -20,6 +20,7 @@ from altopt.cli.commands.explain import explain
 from altopt.cli.commands.explore import explore
 from altopt.cli.commands.export import export
 from altopt.cli.commands.fit import fit
+from altopt.cli.commands.label import label
 from altopt.cli.commands.predict import predict
 from altopt.cli.commands.report import report
 from altopt.cli.commands.suggest import suggest
@@ -49,6 +50,7 @@ app.command()(suggest)
 app.command()(report)
 app.command()(export)
 app.command()(explore)
+app.command()(label)
 app.add_typer(datasets.app, name="datasets")
 
 

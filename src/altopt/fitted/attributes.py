@@ -5,8 +5,11 @@ from typing import Any
 from sklearn.exceptions import NotFittedError
 
 from altopt.arrays import Array
+from altopt.drawing.html import element
 from altopt.encoders import Learner
 from altopt.fitted.model import FittedModel
+from altopt.fitted.summary import Plot, summary, summary_html
+from altopt.fitted.trace import Trace
 from altopt.graph import Graph
 from altopt.inputs import Prepared
 from altopt.operator.knn import Neighbours
@@ -37,6 +40,27 @@ class FittedAttributes:
 
     def __sklearn_is_fitted__(self) -> bool:
         return self._fitted is not None
+
+    def __str__(self) -> str:
+        return repr(self) if self._fitted is None else "\n".join(summary(self._fitted, type(self).__name__))
+
+    def _repr_html_(self) -> str:
+        return (
+            element("pre", repr(self))
+            if self._fitted is None
+            else summary_html(self._fitted, type(self).__name__)
+        )
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        """What a notebook shows."""
+        return {"text/plain": str(self), "text/html": self._repr_html_()}
+
+    def plot(self) -> Plot:
+        """The graph, coloured by label and faded by doubt: shown in a notebook, written by its `save("graph.html")`.
+
+        A small graph is drawn whole; of a large one, sampled nodes in regions that hang together.
+        """
+        return Plot.of(self.fitted_)
 
     @property
     def scores_(self) -> Array:
@@ -169,9 +193,9 @@ class FittedAttributes:
         return self.fitted_.start
 
     @property
-    def trace_(self) -> list[dict[str, Any]]:
+    def trace_(self) -> Trace:
         """A record of each round: the objective and its parts, residual, seconds."""
-        return self.fitted_.trace
+        return Trace(self.fitted_.trace)
 
     @property
     def n_iter_(self) -> int:

@@ -7,8 +7,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from altopt.arrays import Array
+from altopt.drawing.html import Html, element
 from altopt.drawing.layout import positions
-from altopt.drawing.palette import class_colours
+from altopt.drawing.palette import GREY, class_colours
 from altopt.fitted.model import FittedModel
 from altopt.graph.validation import UNKNOWN
 from altopt.operator.kernels.reorder import community_order
@@ -107,3 +108,23 @@ def name_of(value: Any) -> str:
     """An id or class as text that fits beside a node."""
     shown = str(value)
     return shown if len(shown) <= MAX_NAME else shown[: MAX_NAME - 1] + "…"
+
+
+def figure(drawn: dict[str, Any], name: str) -> Html:
+    """The place where the front end draws the picture whose data have this name, and what it shows in words."""
+    if "regions" in drawn:
+        what = (
+            f"{len(drawn['ids']):,} of {drawn['n_nodes']:,} nodes, drawn in {len(drawn['regions'])} regions that hang "
+            "together; lines are as wide as the edges between two regions are many."
+        )
+    else:
+        what = f"All {drawn['n_nodes']:,} nodes and {drawn['n_edges']:,} edges."
+    said = f"{what} Colour is the label, paler where it is in doubt; large dots have a given label."
+    if GREY in drawn["colours"]:
+        said += " Classes beyond the eight largest are grey."
+    without = element(
+        "p", "The picture needs a browser with scripts; all else on this page does not.", class_="soft"
+    )
+    return element(
+        "figure", element("figcaption", said), element("div", without, class_="canvas"), data_graph=name
+    )

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from altopt.arrays import Array
+from altopt.drawing.html import Html, element, join, table
 from altopt.errors import InputError
 from altopt.fitted.edge_kinds import Edges, OfKind, split_by_kind
 from altopt.fitted.explanation import plain
@@ -18,6 +19,8 @@ from altopt.graph.placement import MAX_WEIGHT, MIN_WEIGHT, is_weight
 from altopt.graph.readers import refuse_two_readings
 from altopt.graph.validation import UNKNOWN, is_unknown
 from altopt.operator.knn import Neighbours
+
+MAX_MOVES = 20  # nodes that a Change lists when it is shown
 
 
 @dataclass(frozen=True)
@@ -50,6 +53,23 @@ class Change:
     nodes: list[Any] = field(repr=False)
     labels: Array = field(repr=False)
     scores: Array = field(repr=False)
+
+    def __str__(self) -> str:
+        n = len(self.moved)
+        would = "" if self.stored else "would have "
+        return (
+            f"{n:,} {'node' if n == 1 else 'nodes'} {would}changed label; {self.n_changed:,} rows of F changed."
+            + "".join(f"\n  {node}: {before} -> {now}" for node, before, now in self.moved[:MAX_MOVES])
+            + (f"\n  and {n - MAX_MOVES:,} more" if n > MAX_MOVES else "")
+        )
+
+    def _repr_html_(self) -> Html:
+        said = element("p", str(self).split("\n")[0])
+        rows = [
+            ("new" if before is None else before, now, node) for node, before, now in self.moved[:MAX_MOVES]
+        ]
+        head = ("Before", "Now", "Node")
+        return join(said, table(head, rows, caption="Nodes whose label changed")) if rows else said
 
     def record(self) -> dict[str, Any]:
         """In plain values, for JSON."""

@@ -6,6 +6,11 @@ from typing import Any
 import numpy as np
 
 from altopt.arrays import Array
+from altopt.drawing.charts import Series, bars, percent
+from altopt.drawing.html import Html, element, join
+from altopt.drawing.palette import COLOURS, GREY
+
+MAX_BARS = 30  # classes that are drawn
 
 
 @dataclass(frozen=True)
@@ -76,6 +81,26 @@ class GraphHelp:
     @property
     def gain(self) -> float:
         return self.with_graph - self.features_alone
+
+    def __str__(self) -> str:
+        change = "adds" if self.gain >= 0 else "takes away"
+        return (
+            f"With the graph {percent(self.with_graph)} of held-out labels are predicted correctly, from the features "
+            f"alone {percent(self.features_alone)}: the graph {change} {100 * abs(self.gain):.1f} percentage points."
+        )
+
+    def _repr_html_(self) -> str:
+        return self.in_html()
+
+    def in_html(self) -> Html:
+        """In words and as a chart."""
+        rows = list(self.per_class.items())[:MAX_BARS]
+        series = [
+            Series("with the graph", [pair[0] for _, pair in rows], colour=COLOURS[2]),
+            Series("features alone", [pair[1] for _, pair in rows], colour=GREY),
+        ]
+        label = "Held-out labels predicted correctly, by class."
+        return join(element("p", str(self)), bars([name for name, _ in rows], series, label))
 
     @classmethod
     def of(cls, hits: list[Array], codes: Array, weights: Array, classes: Array) -> "GraphHelp":

@@ -9,12 +9,15 @@ import numpy as np
 
 from altopt.arrays import Array, working_dtype
 from altopt.defaults import DEFAULTS, Defaults
+from altopt.drawing.charts import Series, bars, interval
+from altopt.drawing.html import Html, element, join
 from altopt.selection.estimate import is_wide
 from altopt.solvers import ConjugateGradient
 from altopt.views import Objective
 
 UNIT_BLOCK_SIZE = 2**22  # numbers in a block of unit vectors that are solved for together, which are 8 to 64
 LEAST_SHARE = 1e-3  # of a class, added to its share of F, which may be zero
+MAX_BARS = 30  # classes that are drawn
 # why there is no LeaveOneOut; the name of the attribute or method that was asked for comes first
 NOT_HELD_BACK = (
     "needs held-out labels, and this fit held none out. Fit with cross_fit=True and the squared feature and "
@@ -144,6 +147,18 @@ class LeaveOneOut:
 
     def __str__(self) -> str:
         return self.in_words()
+
+    def _repr_html_(self) -> Html:
+        known = [(name, found[0]) for name, found in self.recall.items() if not np.isnan(found[0])][:MAX_BARS]
+        if np.isnan(self.accuracy):
+            return element("p", self.in_words())
+        label = "The share of each class's held-out labels that was predicted correctly."
+        values = Series("found", [value for _, value in known])
+        return join(
+            element("p", self.in_words()),
+            interval(self.accuracy, self.interval, self.in_words()),
+            bars([name for name, _ in known], [values], label) if known else None,
+        )
 
     def in_words(self) -> str:
         """The accuracy as a sentence, its interval first where a single number would say too much.

@@ -9,7 +9,7 @@ from altopt.cli.report import held_out, nodes, parts
 from altopt.cli.result import Result
 from altopt.drawing.html import Html, element, table
 from altopt.drawing.page import page
-from altopt.fitted.picture import picture_of
+from altopt.fitted.picture import figure, picture_of
 from altopt.io.files import write_text
 
 SECTIONS: dict[str, tuple[str, Callable[[AltOpt], Html | None]]] = {
@@ -86,22 +86,6 @@ def sections(model: AltOpt, prefix: str, data: dict[str, Any]) -> list[Html]:
 
 
 def graph_figure(model: AltOpt, name: str, data: dict[str, Any]) -> Html:
-    """The place of the graph's picture, with what it shows in words."""
-    drawn = picture_of(model.fitted_)
-    data[name] = drawn
-    if "regions" in drawn:
-        what = (
-            f"{len(drawn['ids']):,} of {drawn['n_nodes']:,} nodes, drawn in {len(drawn['regions'])} regions that hang "
-            "together; lines are as wide as the edges between two regions are many."
-        )
-    else:
-        what = f"All {drawn['n_nodes']:,} nodes and {drawn['n_edges']:,} edges."
-    said = f"{what} Colour is the label, paler where it is in doubt; large dots have a given label."
-    if "#8a8f98" in drawn["colours"]:
-        said += " Classes beyond the eight largest are grey."
-    needs_script = element(
-        "p", "The picture needs a browser with scripts; all else on this page does not.", class_="soft"
-    )
-    return element(
-        "figure", element("figcaption", said), element("div", needs_script, class_="canvas"), data_graph=name
-    )
+    """The place of the graph's picture, and its data."""
+    data[name] = picture_of(model.fitted_)
+    return figure(data[name], name)

@@ -13,11 +13,10 @@ from altopt.cli.report.held_out import details
 from altopt.drawing import charts
 from altopt.drawing.charts import Series, percent
 from altopt.drawing.html import Html, element, join, table
-from altopt.drawing.palette import COLOURS, GIVEN, GREY, PREDICTED
+from altopt.drawing.palette import GIVEN, PREDICTED
 
 MAX_BARS = 30  # further classes are summed in one bar
 MAX_COLUMNS = 60
-PARTS = {"objective": GREY, "features": COLOURS[0], "graph": COLOURS[2], "labels": COLOURS[1]}
 
 
 def class_sizes(model: AltOpt) -> Html:
@@ -63,21 +62,7 @@ def worth_of_graph(model: AltOpt) -> Html:
     if found is None:
         parts.append(element("p", "The fit did not compare the graph with the features alone."))
     else:
-        change = "adds" if found.gain >= 0 else "takes away"
-        said = (
-            f"With the graph {percent(found.with_graph)} of held-out labels are predicted correctly, from the "
-            f"features alone {percent(found.features_alone)}: the graph {change} "
-            f"{100 * abs(found.gain):.1f} percentage points."
-        )
-        parts.append(element("p", said))
-        rows = [(name, *pair) for name, pair in list(found.per_class.items())[:MAX_BARS]]
-        series = [
-            Series("with the graph", [row[1] for row in rows], colour=COLOURS[2]),
-            Series("features alone", [row[2] for row in rows], colour=GREY),
-        ]
-        parts.append(
-            charts.bars([row[0] for row in rows], series, "Held-out labels predicted correctly, by class.")
-        )
+        parts.append(found.in_html())
     return join(parts, kinds_of_edges(model))
 
 
@@ -208,22 +193,8 @@ def peak_memory() -> float | None:
 
 def trace(model: AltOpt) -> Html:
     """The objective and its three parts after each update of F."""
-    rounds = [float(entry["round"]) for entry in model.trace_]
-    series = [
-        Series(part, [float(entry[part]) for entry in model.trace_], rounds, colour=colour)
-        for part, colour in PARTS.items()
-    ]
     said = (
         "The objective and its three parts after each update of F; training the encoder between two updates moves P, "
         "so the objective may also rise."
     )
-    rows = [
-        (entry["round"], *(f"{entry[part]:.5g}" for part in PARTS), f"{entry.get('seconds', 0.0):.3f}")
-        for entry in model.trace_
-    ]
-    head = ("Round", *PARTS, "Seconds")
-    return join(
-        element("p", said, class_="soft"),
-        charts.lines(series, said, "round", "value"),
-        table(head, rows, caption="Rounds", numbers=range(len(head))),
-    )
+    return join(element("p", said, class_="soft"), model.trace_.in_html())

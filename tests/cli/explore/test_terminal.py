@@ -1,0 +1,41 @@
+"""The labelling loop in the terminal."""
+
+from altopt import AltOpt
+from altopt.cli.explore.terminal import label_loop
+from altopt.cli.main import run
+from explored import EVIL_CLASS
+
+
+def loop(session, *answers, most=None):
+    said, left = [], iter(answers)
+    given = label_loop(session, lambda prompt: next(left, None), said.append, most)
+    return given, said
+
+
+def test_keys_names_skip_and_undo(session):
+    first, second, third = (at for at, _ in session.suggestions()[:3])
+    given, said = loop(session, "1", "s", EVIL_CLASS, "u", "9", "", "q")
+    assert given == 1
+    assert session.given(first) == session.classes[0]
+    assert session.given(second) is None
+    assert session.given(third) is None
+    assert any("'9' is no class" in line for line in said)
+    assert any("Expected accuracy" in line for line in said)
+
+
+def test_it_ends_after_as_many_answers_as_asked_for(session):
+    given, _ = loop(session, *"111111", most=2)
+    assert given == 2
+
+
+def test_the_command(folder, monkeypatch, capsys):
+    import io
+    import sys
+
+    monkeypatch.setattr(sys, "stdin", io.StringIO("2\nu\n2\nq\n"))
+    before = int(AltOpt.load(folder).labelled_.sum())
+    assert run(["label", str(folder)]) == 0
+    out = capsys.readouterr().out
+    assert "1 label given." in out
+    assert "\x1b" not in out
+    assert int(AltOpt.load(folder).labelled_.sum()) == before + 1
