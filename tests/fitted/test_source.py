@@ -95,7 +95,15 @@ def test_labels_by_id_in_any_form_and_order_are_the_same(model):
     full = y.where(y.index.isin(known.index)).sample(frac=1, random_state=2)
     pairs = pd.DataFrame({"node": known.index, "label": known.to_numpy()})
     twice = pd.concat([pairs, pairs.iloc[:3]])
-    for given in (known.to_dict(), shuffled, full, full.reindex(table.index).to_numpy(), pairs, twice):
+    for given in (
+        known.to_dict(),
+        shuffled,
+        shuffled.to_frame(),
+        full,
+        full.reindex(table.index).to_numpy(),
+        pairs,
+        twice,
+    ):
         fitted = AltOpt(random_state=0, cross_fit=False).fit(table, given, graph=edges)
         assert_array_equal(fitted.labelled_, model.labelled_)
         assert_array_equal(fitted.transduction_[fitted.labelled_], known[table.index[fitted.labelled_]])

@@ -1,6 +1,7 @@
 """Tables are read by the kind of each column, from any library, and later tables in the same way."""
 
 import datetime
+import uuid
 
 import numpy as np
 import pandas as pd
@@ -51,6 +52,7 @@ def read(values, text=False):
         (pa.array([3, 1, 2, 1] * 10).dictionary_encode(), "category", ["c=1", "c=2", "c=3"]),
         ([f"{a} {b} here" for a in range(20, 25) for b in range(30, 38)], "text", None),
         ([f"name{k}" for k in range(N)], "dropped", []),
+        (pa.array([uuid.UUID(int=k % 2).bytes for k in range(N)], pa.uuid()), "category", None),
         (list(range(100, 100 + N)), "dropped", []),
         ([3] * N, "dropped", []),
         ([None] * N, "dropped", []),

@@ -166,14 +166,17 @@ def read_excel(path: PathLike, wanted: Wanted, as_text: tuple[str, ...]) -> Any:
 
 
 def of_values(values: Iterable[Any]) -> Any:
-    """Python values as a pyarrow array: text where they are of several types."""
+    """Python values as a pyarrow array: text where they are of several types, or of one that is not pyarrow's own."""
     import pyarrow as pa
 
     values = [None if is_missing(value) else value for value in values]
     try:
-        return in_one(pa.array(values, from_pandas=True))
+        column = pa.array(values, from_pandas=True)
+        if not isinstance(column, pa.ChunkedArray) and not isinstance(column.type, pa.BaseExtensionType):
+            return column
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
-        return pa.array([None if value is None else str(value) for value in values], pa.large_string())
+        pass
+    return pa.array([None if value is None else str(value) for value in values], pa.large_string())
 
 
 def is_missing(value: Any) -> bool:

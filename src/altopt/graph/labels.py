@@ -23,14 +23,22 @@ def keyed_labels(y: Any) -> KeyedLabels | None:
     ):
         columns = tables.columns(y, ("node", "label"), ())
         return as_ids(columns["node"], "y, column 'node',"), columns["label"].tolist()
+    y = as_series(y)
     if comes_from(y, "pandas") and hasattr(y, "index") and getattr(y, "ndim", 0) == 1:
         counts = type(y.index).__name__ == "RangeIndex" and y.index.start == 0 and y.index.step == 1
         return None if counts else (as_ids(y.index.to_numpy(), "the index of y"), list(as_array(y).tolist()))
     return None
 
 
+def as_series(y: Any) -> Any:
+    """The only column of a DataFrame that has one; anything else as it is."""
+    one = comes_from(y, "pandas") and getattr(y, "ndim", 0) == 2 and y.shape[1] == 1
+    return y.iloc[:, 0] if one else y
+
+
 def counted_labels(y: Any) -> KeyedLabels | None:
     """The labels of a Series whose index counts its rows, with these counts as ids."""
+    y = as_series(y)
     if comes_from(y, "pandas") and hasattr(y, "index") and getattr(y, "ndim", 0) == 1:
         return np.arange(len(y)), list(as_array(y).tolist())
     return None
