@@ -14,7 +14,7 @@ from altopt.selection.calibration import (
     column_factors,
     match_confidence,
 )
-from altopt.selection.draw import ClassPrior, Draw, attainable, how_drawn, shares_of_rest
+from altopt.selection.draw import ClassPrior, Draw, attainable, drawn_by_class, how_drawn, shares_of_rest
 from altopt.selection.estimate import (
     Accuracy,
     choice_optimism,
@@ -109,17 +109,25 @@ class HeldOut:
         return shares_of_rest(self.class_prior, self.counts, self.n_rest)
 
     def read_with(self, readout: TemperedShares) -> "Reading":
-        """How F is read, with column factors where class shares are known; those of a fold's fit are its own."""
-        shares = self.known_shares
+        """How F is read, with column factors where class shares are known; those of a fold's fit are its own.
+
+        Where labels were drawn by class a fold's fit has fewer of the very classes that it is asked for. Its columns
+        are scaled so that unlabelled nodes have the classes as by the final F, whose labels are as many of each.
+        """
+        shares, T = self.known_shares, readout.temperature
         known = self.rest_kinds != NodeKind.UNREACHED
-        if shares is None or not known.any():
+        by_class = self.class_prior is None and drawn_by_class(self.counts, self.defaults.draw_level)
+        if not known.any() or (shares is None and not by_class):
             return Reading(readout, self.scores, self.rest_by_folds)
-        T, shares = readout.temperature, attainable(shares, self.counts)
+        if shares is None:
+            shares = readout.soften(self.rest[known]).mean(axis=0)
+        else:
+            shares = attainable(shares, self.counts)
+            factors = column_factors(self.rest[known], shares, T, self.defaults)
+            readout = replace(readout, factors=tuple(factors.tolist()))
         by_fold = [column_factors(F[known], shares, T, self.defaults) for F in self.rest_by_folds]
-        factors = column_factors(self.rest[known], shares, T, self.defaults)
-        scores = self.scores * np.stack(by_fold)[self.fold]
         rest = [F * b for F, b in zip(self.rest_by_folds, by_fold)]
-        return Reading(replace(readout, factors=tuple(factors.tolist())), scores, rest)
+        return Reading(readout, self.scores * np.stack(by_fold)[self.fold], rest)
 
     def likeliest_temperature(self) -> float:
         """T at which held-out labels are likeliest, each T with the factors it needs to keep to the known shares.
@@ -138,20 +146,20 @@ class HeldOut:
         for T in temperatures.tolist():
             reading = few.read_with(TemperedShares(T))
             P = reading.plain.soften(reading.scores)
-            weights = self.weights(self.draw(reading.predicted))
+            weights = self.weights(self.draw(reading))
             losses.append(-float(np.sum(weights * np.log(np.maximum(P[rows, self.codes], LEAST)))))
         return float(temperatures[int(np.argmin(losses))])
 
-    def draw(self, predicted: Array) -> Draw:
+    def draw(self, reading: "Reading") -> Draw:
         """How the labels were drawn."""
         rest = predicted_counts(self.rest)
-        by_folds = [predicted_counts(F) for F in self.rest_by_folds]
+        by_folds = [predicted_counts(F) for F in reading.rest_by_folds]
         mean = np.mean(by_folds, axis=0) if by_folds else rest
         return how_drawn(
             self.class_prior,
             self.counts,
             self.codes,
-            predicted,
+            reading.predicted,
             rest,
             mean,
             self.n_rest,
@@ -258,7 +266,7 @@ def judge(held: HeldOut) -> Verdict:
     readout = TemperedShares(1.0 if held.known_shares is None else held.likeliest_temperature())
     for _ in range(N_TURNS):
         reading = held.read_with(readout)
-        draw = held.draw(reading.predicted)
+        draw = held.draw(reading)
         accuracy = held.accuracy(draw, reading)
         readout = held.tempered(reading.readout, draw, reading.predicted, accuracy.value)
     weights, predicted = held.weights(draw), reading.predicted
