@@ -42,6 +42,9 @@ ENGINEERING = {
     "FACTOR_TOLERANCE",
     "N_STEPS",
     "LOG_TEMPERATURES",
+    "EM_STEPS",
+    "HALVINGS",
+    "SHARPEST",
 }
 
 

@@ -249,6 +249,16 @@ class Defaults:
         "standard errors by which a candidate must win, or be dropped",
         "One in forty by chance. Set by hand; not measured.",
     )
+    edge_chance: float = number(
+        3.0,
+        "standard errors up to which edges may join what is alike by chance",
+        "One in 370 by chance: what is taken for noise is not smoothed along. Set by hand; not measured.",
+    )
+    weak_ties: float = number(
+        0.2,
+        "share of edges that join what is alike, above chance, which that test must be able to see",
+        "Few edges cannot tell noise from weak ties. Set by hand; not measured.",
+    )
     cut_odds: float = number(
         6.0,
         "log odds of a labelling for each e-fold of fewer edges cut, in a graph built from X",

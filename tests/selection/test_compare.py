@@ -12,7 +12,7 @@ from altopt.datasets import communities
 from altopt.defaults import DEFAULTS
 from altopt.encoders import LinearEncoder
 from altopt.inputs import BlockInputs, HopInputs, ReducedInputs
-from altopt.selection.candidates import Candidate, default_inputs, reweighted
+from altopt.selection.candidates import FEATURES_ONLY, Candidate, default_inputs, reweighted
 from altopt.selection.compare import Choice, Judged, at_best_temperature, choose, mixture_weights
 from altopt.views import GraphView, NoGraphView
 
@@ -128,6 +128,15 @@ def test_a_lead_within_the_noise_does_not_count():
     assert choose(default, [other], judge).plan is default
 
 
+def test_the_best_of_those_that_beat_the_usual_plan_is_taken_not_the_first():
+    usual, first = candidate_of(), candidate_of(name="graph alone", class_masses=True)
+    best = candidate_of(NoGraphView, name="linear on features", n_rounds=0)
+    judge = Told({usual: steady(0.6), first: steady(0.8), best: steady(0.82)})
+    assert choose(usual, [first, best], judge).plan.name == "linear on features"
+    judge = Told({usual: steady(0.6), first: steady(0.82), best: steady(0.8)})
+    assert choose(usual, [best, first], judge).plan.name == "graph alone"
+
+
 def test_candidates_that_are_right_in_different_places_are_mixed():
     default, one, two = candidate_of(), unsmoothed("one"), unsmoothed("two")
     answers = {
@@ -230,7 +239,7 @@ def test_a_graph_that_does_harm_is_left_aside():
     y = np.where(np.arange(600) % 4 == 0, made.y, -1)
     with pytest.warns(UserWarning, match="The graph does not help here"):
         model = AltOpt(random_state=0).fit(made.X, y, graph=sp.csr_array(A + A.T))
-    assert model.choice_["plan"] in ("features alone", "linear on features")
+    assert model.choice_["plan"] in FEATURES_ONLY
     assert model.graph_help_.gain < 0
     alone = AltOpt(random_state=0, cross_fit=False, inputs=HopInputs((0,)), graph_view=NoGraphView)
     hidden = y < 0

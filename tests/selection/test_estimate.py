@@ -99,3 +99,8 @@ def test_recall_of_each_class_with_limits():
     assert np.isnan(none[0])
     assert first[2] - first[1] > second[2] - second[1]
     assert none[1:] == (0.0, 1.0)
+
+
+def test_a_rate_that_is_one_up_to_rounding_reaches_one():
+    assert limits(1.0 - 1e-15, 0.1)[1] == 1.0
+    assert limits(1e-15, 0.1)[0] == 0.0

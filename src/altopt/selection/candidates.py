@@ -39,7 +39,8 @@ from altopt.views import (
     view_from,
 )
 
-ALONE, LINEAR = "features alone", "linear on features"  # candidates that make no use of the graph
+ALONE, LINEAR, CURVED = "features alone", "linear on features", "kernel on features"
+FEATURES_ONLY = (ALONE, LINEAR, CURVED)  # candidates that make no use of the graph
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,7 +208,12 @@ def alternatives(
         candidates.append(graph_alone(default, alone, defaults))
     if graph.n_nodes * min(n_labels, defaults.kernel_landmarks) <= defaults.kernel_limit:
         kernel = KernelEncoder(gamma=defaults.kernel_gamma, ridge=defaults.kernel_ridge)
-        candidates.append(replace(alone, name="kernel on ties", inputs=BlockInputs((ties,)), encoder=kernel))
+        near = HopInputs((0, 1), mean_over(graph), defaults.hop_components, row_exponent=0.0)
+        candidates += [
+            replace(alone, name="kernel on ties", inputs=BlockInputs((ties,)), encoder=kernel),
+            replace(alone, name=CURVED, encoder=kernel),
+            replace(alone, name="kernel on features around", inputs=near, encoder=kernel),
+        ]
     surroundings = surroundings_of(graph, source.X, defaults)
     if n_labels >= defaults.boosting_labels * (n_classes - 1):
         inputs = BlockInputs((*surroundings, LabelShareInputs(totals=True, divided=True)), scaling=None)
@@ -259,8 +265,7 @@ def graph_alone(default: Candidate, alone: Candidate, defaults: Defaults = DEFAU
 
 def surroundings_of(graph: Graph, X: Any, defaults: Defaults = DEFAULTS) -> tuple[Inputs, ...]:
     """What trees read of a node: features, their means and range around it, and its place in the graph."""
-    direction = natural_direction(graph)
-    mean: Average = "mean" if direction == "both" else "out"
+    direction, mean = natural_direction(graph), mean_over(graph)
     hops = HopInputs((0, 1, 2), mean, defaults.tree_columns, row_exponent=0.0)
     narrow = X.shape[1] <= defaults.tree_columns
     return (hops, StructureInputs(), *((ExtremeInputs(direction),) if narrow else ()))
@@ -285,6 +290,11 @@ def mixture(
 def natural_direction(graph: Graph) -> Direction:
     """Out-neighbours where the graph keeps the direction of its edges."""
     return "both" if graph.directed_adjacency is None else "out"
+
+
+def mean_over(graph: Graph) -> Average:
+    """Whose mean tells of a node: all neighbours, or those that its edges lead to."""
+    return "mean" if graph.directed_adjacency is None else "out"
 
 
 def reweighted(candidate: Candidate, defaults: Defaults = DEFAULTS) -> list[Candidate]:

@@ -14,7 +14,6 @@ LEAST = 1e-6  # no probability is taken for less: one label must not decide alon
 N_STEPS = 200  # of expectation and maximisation for the weights of a mixture, which settle long before
 LOG_TEMPERATURES = (-2.3, 2.3)
 NO_BETTER = "No other plan had a clearly lower error on held-out labels."
-CHANCE = 3.0  # standard errors up to which edges may agree by chance
 
 
 class Judged(NamedTuple):
@@ -199,7 +198,15 @@ class Contest:
     def edges_are_noise(self, one: Candidate, other: Candidate) -> bool:
         """Whether edges, which `one` makes no use of, join what it calls alike no oftener or seldomer than chance."""
         agreement = self.played[one][0].agreement
-        return agreement is not None and abs(agreement) < CHANCE and other.uses_graph
+        return agreement is not None and abs(agreement) < self.defaults.edge_chance and other.uses_graph
+
+    def leading(self, rivals: list[Candidate]) -> Candidate:
+        """The rival whose labels are likeliest, without a bar that a later one would have to pass."""
+        best = rivals[0]
+        for rival in rivals[1:]:
+            if self.lead(rival, best)[0] + (self.plausibility(rival, best) or 0.0) > 0:
+                best = rival
+        return best
 
     def told(self, one: Candidate, other: Candidate) -> str:
         """What speaks for one in the place of the other, in words."""
@@ -303,11 +310,9 @@ def decide(contest: Contest, usual: Candidate) -> Choice:
         rival, mixed = mixture_or_best(contest, unsmoothed)
         rivals.append(rival)
     reasons = []
-    for rival in rivals:
-        if contest.preferred(rival, best):
-            reasons.append(contest.told(rival, best))
-            best = rival
-            weights = {rival: 1.0} if rival in alive else mixed
+    if rivals and contest.preferred(rival := contest.leading(rivals), usual):
+        reasons.append(contest.told(rival, usual))
+        best, weights = rival, {rival: 1.0} if rival in alive else mixed
     if not reasons:
         judged = [q for q in rivals if contest.plausibility(q, usual) is not None]
         reasons = [contest.told(usual, q) for q in judged]

@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 
 from altopt.arrays import Array
+from altopt.defaults import DEFAULTS, Defaults
 from altopt.encoders import Learner
 from altopt.graph import Graph
 from altopt.operator.kernels.dispatch import release_free_memory
@@ -204,7 +205,7 @@ class CrossFitter:
         apart = not (
             data.built or candidate.uses_graph
         )  # the features alone: what they say does not follow edges
-        agreement = edge_agreement(data.graph, F.argmax(axis=1)) if apart else None
+        agreement = edge_agreement(data.graph, F.argmax(axis=1), defaults) if apart else None
         if candidate.class_masses:  # the class that loses a label loses mass: these scores serve as they are
             F = F * class_mass_factors(F, data.codes[training])
             known = F[np.concatenate([self.nodes[held_out], self.rest])]
@@ -258,10 +259,16 @@ def cut_share(graph: Graph, labels: Array) -> float:
     return float(A.data[labels[A.coords[0]] != labels[A.coords[1]]].sum()) / total if total else 0.0
 
 
-def edge_agreement(graph: Graph, labels: Array) -> float:
+def edge_agreement(graph: Graph, labels: Array, defaults: Defaults = DEFAULTS) -> float | None:
     """How much oftener edges join nodes of one label than edges tied at random, degrees kept, in standard errors.
 
-    >>> edge_agreement(Graph([(0, 1), (1, 2), (0, 2), (3, 4), (4, 5), (3, 5)]), np.array([0, 0, 0, 1, 1, 1])) > 2
+    None where edges are too few for that to tell weak ties from none.
+
+    >>> labels = np.repeat([0, 1], 100)
+    >>> ring = np.arange(200)
+    >>> edge_agreement(Graph(np.stack([ring, (ring + 1) % 200])), labels) > 10
+    True
+    >>> edge_agreement(Graph([(0, 1), (1, 2)]), labels[98:101]) is None
     True
     """
     A = graph.adjacency.tocoo()
@@ -269,7 +276,10 @@ def edge_agreement(graph: Graph, labels: Array) -> float:
         return 0.0
     same = float(np.mean(labels[A.coords[0]] == labels[A.coords[1]]))
     expected = float(np.sum((np.bincount(labels[A.coords[0]]) / A.nnz) ** 2))
-    return (same - expected) / float(np.sqrt(max(expected * (1.0 - expected), 1e-12) / (A.nnz / 2)))
+    error = float(np.sqrt(max(expected * (1.0 - expected), 1e-12) / (A.nnz / 2)))
+    if defaults.edge_chance * error > defaults.weak_ties * (1.0 - expected):
+        return None
+    return (same - expected) / error
 
 
 def own_rows(folds: list[Fold], rows: list[Array]) -> list[Array]:

@@ -91,7 +91,10 @@ def limits(rate: float, spread: float, level: float = LEVEL) -> tuple[float, flo
     >>> limits(1.0, 0.1)[1], limits(0.0, 0.1)[0]
     (1.0, 0.0)
     """
-    n, p = 1.0 / min(spread, 1.0), float(np.clip(rate, 0.0, 1.0))
+    n, p = (
+        1.0 / min(spread, 1.0),
+        round(float(np.clip(rate, 0.0, 1.0)), 12),
+    )  # a sum of weights is 1 up to rounding
     a, b = p * n + 0.5, (1.0 - p) * n + 0.5
     tail = (1.0 - level) / 2
     low = 0.0 if p == 0 else float(betaincinv(a, b, tail))

@@ -10,7 +10,7 @@ import numpy as np
 
 from altopt.arrays import Array, shares
 from altopt.graph.validation import UNKNOWN
-from altopt.selection.candidates import ALONE, LINEAR, Candidate, mixture, reweighted
+from altopt.selection.candidates import ALONE, FEATURES_ONLY, Candidate, mixture, reweighted
 from altopt.selection.compare import Choice, Judged, at_best_temperature, choose
 from altopt.selection.cross_fit import CrossFitter, Fold, assemble_folds, class_mass_factors, own_rows
 from altopt.selection.estimate import clear_winner
@@ -271,7 +271,7 @@ class Evaluator:
             self.cross_fit(default)  # before the fit, whose F, P and start would take memory beside it
             return Choice(default, [], NOT_COMPARED)
         choice = choose(default, others, self, defaults)
-        if choice.plan.name in (ALONE, LINEAR):
+        if choice.plan.name in FEATURES_ONLY:
             warnings.warn(
                 f"The graph does not help here, so its edges are not used: {choice.reason} See graph_help_.",
                 stacklevel=5,
