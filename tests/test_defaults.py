@@ -45,6 +45,11 @@ ENGINEERING = {
     "EM_STEPS",
     "HALVINGS",
     "SHARPEST",
+    "FACTOR_STEPS",
+    "FIRST_STEP",
+    "GROWTH",
+    "SHRINKAGE",
+    "LEAST_SHARE",
 }
 
 
