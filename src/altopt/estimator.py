@@ -200,8 +200,9 @@ class AltOpt(FittedQuestions, ClassifierMixin, BaseEstimator):  # type: ignore[m
         ----------
         X : array, sparse matrix, tensor, table, memory map (n_nodes, n_features), Data or None
             One row of features for each node. The columns of a table may hold numbers, booleans, categories, dates
-            and text, and values may be missing: `columns_` says how each was read. None: the graph alone. A PyTorch
-            Geometric Data brings X, y (by its train_mask) and the graph.
+            and text, and values may be missing: `columns_` says how each was read. A path: a file of such a table,
+            with a column node. None: the graph alone. A PyTorch Geometric Data brings X, y (by its train_mask) and
+            the graph.
         y : array-like (n_nodes,), dict {node: label}, or Series or table by node id
             Labels; -1, None or NaN where unknown.
         graph : anything that Graph takes, optional

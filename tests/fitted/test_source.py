@@ -87,6 +87,16 @@ def test_an_array_later_goes_by_position(model):
     assert_allclose(model.predict_proba(X), model.predict_proba(table.reset_index(drop=True)))
 
 
+def test_files_are_read_where_their_paths_are_given(model, tmp_path):
+    table.to_csv(tmp_path / "x.csv", index_label="node")
+    known.rename("label").to_csv(tmp_path / "y.csv", index_label="node")
+    edges.to_csv(tmp_path / "e.tsv", index=False, sep="\t")
+    fitted = AltOpt(random_state=0).fit(tmp_path / "x.csv", str(tmp_path / "y.csv"), graph=tmp_path / "e.tsv")
+    assert_array_equal(fitted.transduction_, model.transduction_)
+    assert_array_equal(fitted.predict(tmp_path / "x.csv"), model.transduction_)
+    assert fitted.score(tmp_path / "x.csv", y) == right(model)
+
+
 # labels
 
 

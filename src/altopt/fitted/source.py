@@ -1,5 +1,6 @@
 """What a fit starts from: X, y and the graph in any form, read, checked and put in one order of nodes."""
 
+import os
 import warnings
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +14,7 @@ from altopt.fitted.known import digest_of
 from altopt.fitted.model import FittedModel
 from altopt.graph import Graph
 from altopt.graph.features import read_features
+from altopt.graph.files import read_labels
 from altopt.graph.ids import as_array, as_ids, comes_from, lookup, unique_ids
 from altopt.graph.labels import in_order, keyed_labels
 from altopt.graph.magnitudes import column_exponents, scaled, scaled_later, warn_of_lost
@@ -29,6 +31,7 @@ from altopt.graph.validation import (
 from altopt.operator.feature_matrix import empty_rows, has_missing
 from altopt.operator.knn import Neighbours
 from altopt.table.columns import as_numbers
+from altopt.table.files import read_rows
 from altopt.table.frame import Frame, as_frame, is_frame
 from altopt.table.reader import TableReader
 
@@ -106,7 +109,10 @@ def read_source(estimator: Any, X: Any, y: Any, graph: Any, sample_weight: Any, 
 
 
 def unpacked(X: Any, y: Any, graph: Any) -> tuple[Any, Any, Any]:
-    """X, y and graph, taken out of a PyTorch Geometric Data where X is one: its labels are those of train_mask."""
+    """X, y and graph; out of a PyTorch Geometric Data, whose labels are those of train_mask; X and y out of files."""
+    X = from_file(X)
+    if isinstance(y, str | os.PathLike):
+        y = dict(zip(*(column.tolist() for column in read_labels(y))))
     if not (comes_from(X, "torch_geometric") and hasattr(X, "edge_index")):
         return X, y, graph
     data = X
@@ -126,6 +132,11 @@ def unpacked(X: Any, y: Any, graph: Any) -> tuple[Any, Any, Any]:
             labels = np.where(mask, labels, UNKNOWN if labels.dtype.kind in "iu" else np.nan)
         y = labels
     return getattr(data, "x", None), y, data if graph is None else graph
+
+
+def from_file(X: Any) -> Any:
+    """The features of a file with a column node, or of a matrix; anything that is no path as it is."""
+    return read_rows(X)[1] if isinstance(X, str | os.PathLike) else X
 
 
 def features_of_fit(estimator: Any, X: Any, missing: bool) -> Features:
@@ -156,7 +167,7 @@ def features_later(estimator: Any, X: Any, ids: Any = None) -> tuple[Any, Any]:
 
 
 def matrix_later(estimator: Any, X: Any, ids: Any) -> tuple[Any, Any]:
-    fitted = estimator.fitted_
+    fitted, X = estimator.fitted_, from_file(X)
     if comes_from(X, "torch_geometric") and hasattr(X, "edge_index"):
         X = getattr(X, "x", None)
     if not fitted.has_features:
@@ -291,6 +302,7 @@ def notes_on(features: Features, codes: Array, graph_given: bool) -> tuple[str, 
 
 def score(codes: Array, X: Any, y: Any, ids: Any, fitted: FittedModel, sample_weight: Any) -> float:
     """The accuracy of predicted class numbers of the rows of X, where y has a label."""
+    X = from_file(X)
     if ids is None and is_frame(X):
         ids = as_frame(X).ids
     ids = fitted.graph.ids if ids is None and not fitted.has_features else ids
