@@ -102,3 +102,22 @@ def test_what_cannot_be_stored_is_refused_by_name(tmp_path):
     model.temperature = object()
     with pytest.raises(InputError, match=r"parameters.temperature=.* cannot be stored"):
         model.save(tmp_path / "model")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"weight": -0.5}, "weights of the kinds"),
+        ({"factor": "1"}, "weights of the kinds"),
+        ({"factor": float("inf")}, "weights of the kinds"),
+        ({"name": "b"}, "names of their own"),
+        ({"name": 3}, "names of their own"),
+    ],
+)
+def test_forged_kinds_of_edges_are_refused(change, message):
+    arrays = {}
+    stored = encode(Graph({"a": [("x", "y")], "b": [("y", "z")]}), arrays, "graph")
+    assert decode(stored, arrays, "graph").edge_weights == {"a": 0.5, "b": 0.5}
+    stored["graph"]["kinds"][0] |= change
+    with pytest.raises(InputError, match=message):
+        decode(stored, arrays, "graph")

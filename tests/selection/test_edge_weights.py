@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from altopt import AltOpt
-from altopt.selection.edge_weights import descend, without
+from altopt.selection.edge_weights import EdgeWeights, chosen_once, descend, without
+from altopt.selection.graph_help import KindHelp
+from altopt.training.journal import Journal
 from two_kinds import hidden, two_good_kinds, with_random_kind
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
@@ -82,3 +84,21 @@ def test_descent_finds_the_minimum_of_a_convex_loss():
 
 def test_without_keeps_the_ratios_of_the_others():
     np.testing.assert_allclose(without(np.array([0.5, 0.3, 0.2]), 0), [0, 0.6, 0.4])
+
+
+def test_a_resumed_fit_keeps_the_weights_it_chose():
+    class Kept(Journal):
+        def __init__(self):
+            self.steps = {}
+
+        def find(self, step):
+            return self.steps.get(step)
+
+        def store(self, step, result):
+            self.steps[step] = result
+
+    journal, kinds = Kept(), ["a", "b"]
+    worth = {kind: KindHelp(0.5, 0.25, 0.75, 0.125) for kind in kinds}
+    made = EdgeWeights({"a": 0.75, "b": 0.25}, worth, ("a",))
+    assert chosen_once(journal, kinds, lambda: made) == made
+    assert chosen_once(journal, kinds, lambda: pytest.fail("it was chosen again")) == made
