@@ -7,7 +7,7 @@ INSTALL := $(BIN)/python $(PIP)
 SOURCES := pyproject.toml lab/pyproject.toml constraints.txt CMakeLists.txt $(wildcard src/altopt/operator/kernels/native/*)
 EMPTY := build/wheel
 
-.PHONY: setup demo check coverage test wheel reproduce results breadth suggest performance trust docs sanitize clean
+.PHONY: setup demo check coverage test wheel reproduce results breadth honesty suggest performance trust docs sanitize clean
 
 setup: .make/dev
 
@@ -50,6 +50,10 @@ results: .make/dev
 breadth: .make/dev
 	OMP_NUM_THREADS=1 $(BIN)/altopt reproduce breadth --out results/breadth.jsonl
 	$(BIN)/python -m altopt_lab.breadth.page results/breadth.jsonl docs/breadth.md
+
+# estimates beside the truth: runs that are not on record yet (hours), and the page about them
+honesty: .make/dev
+	OMP_NUM_THREADS=1 $(BIN)/python -m altopt_lab.experiments.honesty results/honesty.jsonl --page docs/honesty.md
 
 # active learning by altopt suggest beside other strategies; needs benchmark graphs
 suggest: .make/dev

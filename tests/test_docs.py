@@ -86,7 +86,14 @@ def commands():
 
 def calls(page):
     """Lines and inline code that begin with `altopt`."""
-    if page in ("results.md", "performance.md", "suggest.md", "breadth.md", "reliability.md"):  # generated
+    if page in (
+        "results.md",
+        "performance.md",
+        "suggest.md",
+        "breadth.md",
+        "honesty.md",
+        "reliability.md",
+    ):  # generated
         return []
     lines = [line for block in blocks(page, "", "bash", "sh", "console") for line in block.splitlines()]
     lines += re.findall(
@@ -204,6 +211,13 @@ def test_the_page_on_suggestions_is_what_the_records_say():
 
     records = read_records(ROOT / "results" / "suggest.jsonl")
     assert PAGES["suggest.md"].read_text() == page(records)
+
+
+def test_the_page_on_honesty_is_what_the_records_say():
+    from altopt_lab.experiments.honesty_report import page
+    from altopt_lab.records import read_records
+
+    assert PAGES["honesty.md"].read_text() == page(read_records(ROOT / "results" / "honesty.jsonl"))
 
 
 def test_the_page_on_reliability_is_what_the_records_say():

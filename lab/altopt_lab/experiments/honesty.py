@@ -1,9 +1,9 @@
 """Honesty of AltOpt(): accuracy, intervals and probabilities beside the truth, for labels drawn at random and by class.
 
-python -m altopt_lab.experiments.honesty OUT.jsonl [--datasets cora wisconsin] [--draws 10] [--first 0] [--report]
+python -m altopt_lab.experiments.honesty OUT.jsonl [--datasets Cora] [--draws 10] [--first 0] [--report] [--page P]
 
 One JSON line a run; runs on record are not made again, and several processes may share a file. `--report` prints the
-table of what is on record.
+table of what is on record, `--page` writes it with what is asked of it.
 """
 
 import argparse
@@ -22,8 +22,9 @@ from altopt import AltOpt
 from altopt.arrays import Array
 from altopt.datasets import Dataset, available, load
 from altopt.graph import Graph
+from altopt.io.files import write_text
 from altopt.selection.calibration import calibration_error
-from altopt_lab.experiments.honesty_report import report
+from altopt_lab.experiments.honesty_report import page, report
 from altopt_lab.records import Record, Records, read_records
 
 AT_RANDOM, BY_CLASS = (50, 200, 1000), (5, 20, 60)
@@ -206,10 +207,14 @@ def main() -> None:
     parser.add_argument(
         "--report", action="store_true", help="print the table of what is on record, and stop"
     )
+    parser.add_argument("--page", type=Path, help="write all that is on record as a page here")
     arguments = parser.parse_args()
     if not arguments.report:
         make(arguments.out, arguments.datasets or datasets(), arguments.draws, arguments.first)
-    print(report(read_records(arguments.out)))
+    records = read_records(arguments.out)
+    print(report(records))
+    if arguments.page is not None:
+        write_text(arguments.page, page(records))
 
 
 if __name__ == "__main__":

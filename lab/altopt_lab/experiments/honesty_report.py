@@ -54,7 +54,22 @@ HEADER = (
 )
 
 
-def report(records: Sequence[Record]) -> str:
+def page(records: Sequence[Record]) -> str:
+    """The page, every number from the records."""
+    graphs = {r["dataset"] for r in records}
+    seeds = max((int(r["seed"]) for r in records), default=-1) + 1
+    words = (
+        f"`AltOpt()` on labels drawn at random and by class, on {len(graphs)} graphs, some generated with skewed "
+        f"classes among them; {len(records)} fits so far, at most {seeds} draws a setting. Beside the accuracy on all "
+        "hidden nodes: how often the 95 % interval holds it, how often it lies wholly above, the mean error and the "
+        "worst, the width in points and in widths of Wilson's interval of as many labels, the calibration error of the "
+        "probabilities from 200 labels (20 of a class) on. Written by `make honesty` from `results/honesty.jsonl`, "
+        "which makes the runs that are not on record."
+    )
+    return f"# How honest the estimates are\n\n{words}\n\n{report(records, listed=True)}\n"
+
+
+def report(records: Sequence[Record], listed: bool = False) -> str:
     """Kinds of draw, then rates, then graphs, then whether each criterion is met."""
     lines = [HEADER, "|---" * (HEADER.count("|") - 1) + "|"]
     for kind, words in KINDS.items():
@@ -66,7 +81,8 @@ def report(records: Sequence[Record]) -> str:
             lines.append(row(f"{words}, {rate}", [r for r in own if r["rate"] == rate]))
         for name in dict.fromkeys(r["dataset"] for r in own):
             lines.append(row(f"{words}, {name}", [r for r in own if r["dataset"] == name]))
-    return "\n".join([*lines, "", *criteria(records)])
+    told = [f"- {line}" for line in criteria(records)] if listed else criteria(records)
+    return "\n".join([*lines, "", *told])
 
 
 def criteria(records: Sequence[Record]) -> list[str]:
