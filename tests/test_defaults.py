@@ -50,6 +50,8 @@ ENGINEERING = {
     "GROWTH",
     "SHRINKAGE",
     "LEAST_SHARE",
+    "MAX_BARS",
+    "FEWEST_FOLDS",
 }
 
 

@@ -85,7 +85,9 @@ class Defaults:
     # pseudo labels
     pseudo_times_labelled: float = number(5.0, "total weight of pseudo labels, in given labels", HAND)
     pseudo_limit: int = number(
-        6000, "pseudo labels in a round", "The encoder needs a spread of nodes, not every one; not measured."
+        6000,
+        "pseudo labels in a round; a quarter of that in a fit without a fold",
+        "The encoder needs a spread of nodes, not every one; not measured.",
     )
     certainty_exponent: int = number(2, "power of the certainty w that weights a pseudo label", HAND)
 
@@ -199,8 +201,12 @@ class Defaults:
     )
     kernel_gamma: float = number(3.0, "gamma of the kernel exp(gamma (cos - 1))", HAND)
     kernel_ridge: float = number(0.1, "ridge of the kernel encoder, on adjacency rows alone", HAND)
-    kernel_rows: int = number(4000, "training rows up to which the kernel solution is exact", TIME, PART)
-    kernel_landmarks: int = number(2000, "landmarks above", TIME, PART)
+    kernel_rows: int = number(
+        4000,
+        "training rows up to which the kernel solution is exact; above, half as many landmarks",
+        TIME,
+        PART,
+    )
 
     # candidates
     weight_factors: tuple[float, float] = number((0.25, 4.0), "factors of the views' weights tried", HAND)
@@ -217,8 +223,10 @@ class Defaults:
         "labels for each class but one from which trees are boosted instead",
         "With many labels boosted trees do better than a forest in half the time; where that begins, by hand.",
     )
-    boosting_rounds: int = number(
-        60, "trees for each class in a boosted sum", "50 to 100 did as well on validation nodes of Tolokers."
+    n_trees: int = number(
+        60,
+        "trees of the forest, and for each class in a boosted sum",
+        "50 to 100 boosted ones did as well on validation nodes of Tolokers.",
     )
     boosting_leaves: int = number(
         15, "leaves of such a tree", "31 lost 0.1 points on validation nodes of Tolokers."
@@ -228,7 +236,6 @@ class Defaults:
         "columns of X up to which trees read them as they are; of more, so many leading directions of each hop",
         HETEROPHILY,
     )
-    forest_trees: int = number(100, "trees of the forest", HAND)
     forest_leaf: int = number(2, "least nodes in a leaf", HETEROPHILY)
     forest_features: float = number(0.3, "share of the inputs tried at a split", HAND)
 
@@ -272,7 +279,6 @@ class Defaults:
     clamped_label_weight: float = number(100.0, "label_weight of the graph alone: labels held fast", HAND)
     mixture_weight: float = number(0.1, "least weight of a part of a mixture", HAND)
     fold_rounds: int = number(2, "rounds of a fit without a fold", TIME)
-    fold_pseudo_limit: int = number(1500, "pseudo labels in a round of a fit without a fold", TIME)
     large: int = number(5_000_000, "numbers of F from which candidates are not compared", TIME)
 
     # leave-one-out

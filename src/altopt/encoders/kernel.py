@@ -62,7 +62,7 @@ class KernelEncoder(Encoder):
     gamma: float | None = DEFAULTS.kernel_gamma
     ridge: float = DEFAULTS.kernel_ridge
     max_rows: int = DEFAULTS.kernel_rows
-    n_landmarks: int = DEFAULTS.kernel_landmarks
+    n_landmarks: int = DEFAULTS.kernel_rows // 2
 
     def __post_init__(self) -> None:
         check_number(self, "gamma", above=0, below=1e6, optional=True)

@@ -206,7 +206,7 @@ def alternatives(
     ]
     if default.linear and max(graph.n_nodes, graph.n_edges) * n_classes <= defaults.large:
         candidates.append(graph_alone(default, alone, defaults))
-    if graph.n_nodes * min(n_labels, defaults.kernel_landmarks) <= defaults.kernel_limit:
+    if graph.n_nodes * min(n_labels, defaults.kernel_rows // 2) <= defaults.kernel_limit:
         kernel = KernelEncoder(gamma=defaults.kernel_gamma, ridge=defaults.kernel_ridge)
         near = HopInputs((0, 1), mean_over(graph), defaults.hop_components, row_exponent=0.0)
         candidates += [
@@ -331,7 +331,7 @@ def forest(defaults: Defaults = DEFAULTS) -> TabularEncoder:
 
     return TabularEncoder(
         ExtraTreesClassifier(
-            n_estimators=defaults.forest_trees,
+            n_estimators=defaults.n_trees,
             min_samples_leaf=defaults.forest_leaf,
             max_features=defaults.forest_features,
         )
@@ -344,7 +344,7 @@ def boosted_trees(defaults: Defaults = DEFAULTS) -> TabularEncoder:
 
     return TabularEncoder(
         HistGradientBoostingClassifier(
-            max_iter=defaults.boosting_rounds,
+            max_iter=defaults.n_trees,
             max_leaf_nodes=defaults.boosting_leaves,
             max_features=defaults.forest_features,
             early_stopping=False,

@@ -195,7 +195,7 @@ class CrossFitter:
             P = self._learner(candidate, k, problem).predict(problem.rows[rows])
             return Fold(held_out, training, P[: held_out.sum()], P[:0], P)
         schedule = replace(self.schedule, n_rounds=n_rounds)
-        rule = self.rule.with_limit(defaults.fold_pseudo_limit)
+        rule = self.rule.with_limit(defaults.pseudo_limit // 4)
         rough = candidate.solvers(self.solvers).rounds
         solvers = Solvers(rough, rough)
         learner = ready.encoder.begin(problem.rows.shape[1], data.n_classes, data.seed)
