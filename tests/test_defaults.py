@@ -42,16 +42,13 @@ ENGINEERING = {
     "FACTOR_TOLERANCE",
     "N_STEPS",
     "LOG_TEMPERATURES",
+    "LEAST_SHARE",
+    "FEWEST_FOLDS",
     "EM_STEPS",
     "HALVINGS",
     "SHARPEST",
-    "FACTOR_STEPS",
-    "FIRST_STEP",
-    "GROWTH",
-    "SHRINKAGE",
-    "LEAST_SHARE",
+    "INFORMATIVE",
     "MAX_BARS",
-    "FEWEST_FOLDS",
 }
 
 

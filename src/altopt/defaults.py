@@ -14,7 +14,6 @@ from altopt.errors import InputError
 HAND = "Set by hand; not measured."
 TIME = "Bounds the time of a fit; set by hand, its price in accuracy was not measured."
 MEMORY = "Bounds the memory of a fit; set by hand, its price in accuracy was not measured."
-ITERATIONS = "Enough for the iteration to settle; set by hand, not measured."
 SEARCH = "Found by search on splits 200 and up of the benchmark graphs, which are not reported"
 PRIORS = (
     f"{SEARCH}, for estimated class priors as a whole (commits 589bb82 and 7417d0e); not measured by itself."
@@ -99,11 +98,6 @@ class Defaults:
     )
     prior_trust_exponent: int = number(2, "power of the trust below that number", PRIORS)
     prior_sample: int = number(5000, "rows of F that priors are estimated from", TIME)
-    prior_informative: float = number(
-        1.001,
-        "times 1/c: largest share of a row from which it is not uniform",
-        "Just above rounding; not measured.",
-    )
     prior_strength: float = number(
         0.3, "weight of the shares of largest entries in EM, all rows together 1", PRIORS
     )
@@ -115,6 +109,7 @@ class Defaults:
     prior_max_factor: float = number(
         1.6, "largest column factor of F; the smallest is one over it", f"Was 4.0 before 7417d0e. {PRIORS}"
     )
+    prior_factor_steps: int = number(20, "steps of the search for column factors", TIME)
     confusion_count: float = number(
         0.5,
         "pseudo-count of each pair of classes in the confusion matrix of validation nodes",
@@ -141,9 +136,10 @@ class Defaults:
     diffused_directions: int = number(
         2, "leading directions of the diffused features, for one of each hop", f"{SEARCH} (commit f26ab7a)."
     )
-    hop_limit: int = number(40_000_000, "numbers in the encoder's inputs up to which hops are read", MEMORY)
-    half_limit: int = number(
-        100_000_000, "numbers of diffused features above which float16 keeps them", MEMORY
+    hop_limit: int = number(
+        40_000_000,
+        "numbers in the encoder's inputs up to which hops are read, and of diffused features that float32 keeps",
+        MEMORY,
     )
     row_exponent: float = number(
         0.5, "power of its length by which a row, or a row of a block, is divided", HAND, PART

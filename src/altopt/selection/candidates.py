@@ -163,7 +163,7 @@ def default_inputs(
     shape = SourceShape(n_nodes, n_features, n_edges=0)
     if blocks.memory(shape).rows <= 4 * defaults.hop_limit:
         return blocks
-    many = diffused.memory(shape).rows > 4 * defaults.half_limit
+    many = diffused.memory(shape).rows > 4 * defaults.hop_limit
     return replace(diffused, storage="float16") if many else diffused
 
 

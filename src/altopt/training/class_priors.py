@@ -14,11 +14,9 @@ import numpy as np
 from altopt.arrays import Array, shares, softmax
 from altopt.defaults import DEFAULTS, Defaults
 
-# of the searches below, which settle within them: steps of expectation and maximisation; bisections, and the largest
-# factor by which they lower a temperature; steps of column factors, the first in logarithms, and by how much one grows
-# while its direction stays and shrinks when it turns
-EM_STEPS, HALVINGS, SHARPEST = 20, 12, 100.0
-FACTOR_STEPS, FIRST_STEP, GROWTH, SHRINKAGE = 40, 0.1, 1.2, 0.5
+# twice as many steps of expectation and maximisation or bisections, or twice the largest factor by which these lower a
+# temperature, change no label; nor does what tells a row from a uniform one, just above rounding
+EM_STEPS, HALVINGS, SHARPEST, INFORMATIVE = 20, 12, 100.0, 1.001
 
 
 def prior_trust(n_labels: int, n_classes: int, defaults: Defaults = DEFAULTS) -> float:
@@ -52,7 +50,7 @@ def informative_rows(F: Array, defaults: Defaults = DEFAULTS) -> Array:
     n_sample = defaults.prior_sample
     sample = F if len(F) <= n_sample else F[np.linspace(0, len(F) - 1, n_sample).astype(np.int64)]
     S = shares(sample)
-    return np.asarray(S[S.max(axis=1) > defaults.prior_informative / F.shape[1]])
+    return np.asarray(S[S.max(axis=1) > INFORMATIVE / F.shape[1]])
 
 
 def em_priors(
@@ -60,6 +58,7 @@ def em_priors(
     temperature: float,
     strength: float,
     label_shares: Array,
+    n_steps: int = EM_STEPS,
 ) -> Array:
     """The class priors that maximise the likelihood of rows read as posteriors softmax(S / temperature).
 
@@ -68,7 +67,7 @@ def em_priors(
     """
     likelihood = softmax(S, temperature) / np.maximum(label_shares, 1e-6)
     priors = first = predicted_shares(S)
-    for _ in range(EM_STEPS):
+    for _ in range(n_steps):
         posterior = likelihood * np.maximum(priors, 1e-6)
         priors = np.mean(posterior / posterior.sum(axis=1, keepdims=True), axis=0)
         priors = (priors + strength * first) / (1 + strength)
@@ -97,16 +96,17 @@ def sharpened_temperature(S: Array, temperature: float, defaults: Defaults = DEF
 def column_factors(S: Array, target: Array, defaults: Defaults = DEFAULTS) -> Array:
     """Factors of the columns of S under which its largest entries fall on the classes in the target shares.
 
-    Each class's step grows while its direction stays and halves when it turns. Factors are bounded by
-    `prior_max_factor` and its inverse.
+    Factors are bounded by `prior_max_factor` and its inverse; a class's first step is half of that, in logarithms, and
+    each halves when its direction turns.
     """
     log_w, direction = np.zeros(len(target)), np.zeros(len(target))
-    step = np.full(len(target), FIRST_STEP)
     bound = np.log(defaults.prior_max_factor)
-    for _ in range(FACTOR_STEPS):
+    step = np.full(len(target), bound / 2)
+    for _ in range(defaults.prior_factor_steps):
         gap = target - predicted_shares(S * np.exp(log_w))
-        step *= np.where(gap * direction < 0, SHRINKAGE, GROWTH)
-        direction = np.where(np.abs(gap) * len(S) < 1, 0.0, np.sign(gap))
+        turned = np.where(np.abs(gap) * len(S) < 1, 0.0, np.sign(gap))
+        step = np.where(turned * direction < 0, step / 2, step)
+        direction = turned
         log_w += step * direction
         log_w = np.clip(log_w - log_w.mean(), -bound, bound)
     return np.exp(log_w)
