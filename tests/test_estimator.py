@@ -404,9 +404,9 @@ def test_a_new_node_without_edges_goes_by_its_features(data, model):
 @pytest.mark.parametrize(
     ("edges", "message"),
     [
-        ([(5, 0)], "edges names row 5 of X_new, which has 2 rows"),
+        ([(5, 0)], "edges starts with 5, which is neither a row of X_new, which has 2 rows"),
         ([(0, 999)], "node 999 is not in the graph"),
-        ([("a", 0)], "edges must start with a row number of X_new"),
+        ([("a", 0)], "edges starts with 'a', which is neither a row of X_new"),
         (np.zeros((3, 3), dtype=int), r"edges must be pairs, \(E, 2\) or \(2, E\), but has shape \(3, 3\)"),
         ([3, 4], "edges must be pairs"),
     ],

@@ -35,13 +35,10 @@ REFUSED = {
         lambda: Graph(sp.csr_array(np.eye(2) * 1j)),
         "must hold real numbers; it holds complex128",
     ),
-    "a dense matrix": (
-        lambda: Graph(np.zeros((3, 3))),
-        r"\(2, E\) or \(E, 2\).*not \(3, 3\).*scipy.sparse.csr_array",
-    ),
+    "a dense matrix of words": (lambda: Graph(np.full((3, 3), "a")), "must hold real numbers; it holds <U1"),
     "a wide array": (
         lambda: Graph(np.zeros((3, 4))),
-        r"\(2, E\) or \(E, 2\) node positions, not \(3, 4\)\.$",
+        r"\(2, E\) or \(E, 2\) node positions, or a square matrix of weights, not \(3, 4\)\.$",
     ),
     "text in an array": (lambda: Graph(np.array([["a"], ["b"]])), "got <U1. Give ids as a list of pairs"),
     "a negative end": (lambda: Graph([(0, -3)]), "positions from 0 on; got -3"),
