@@ -215,8 +215,8 @@ class Defaults:
     )
     forest_labels: int = number(100, "labels from which a forest is grown", HAND)
     boosting_labels: int = number(
-        1000,
-        "labels for each class but one from which trees are boosted instead",
+        500,
+        "labels for each pair of classes from which trees are boosted instead",
         "With many labels boosted trees do better than a forest in half the time; where that begins, by hand.",
     )
     n_trees: int = number(

@@ -215,7 +215,7 @@ def alternatives(
             replace(alone, name="kernel on features around", inputs=near, encoder=kernel),
         ]
     surroundings = surroundings_of(graph, source.X, defaults)
-    if n_labels >= defaults.boosting_labels * (n_classes - 1):
+    if n_labels >= defaults.boosting_labels * n_classes * (n_classes - 1) // 2:
         inputs = BlockInputs((*surroundings, LabelShareInputs(totals=True, divided=True)), scaling=None)
         candidates.append(
             replace(alone, name="boosted trees", inputs=inputs, encoder=boosted_trees(defaults))
