@@ -273,7 +273,7 @@ class Defaults:
         1e-3, "feature_weight of the graph alone: what answers where no label reaches", HAND
     )
     clamped_label_weight: float = number(100.0, "label_weight of the graph alone: labels held fast", HAND)
-    mixture_weight: float = number(0.1, "least weight of a part of a mixture", HAND)
+    mixture_weight: float = number(0.1, "least weight of a part of a mixture, or of a kind of edges", HAND)
     fold_rounds: int = number(2, "rounds of a fit without a fold", TIME)
     large: int = number(5_000_000, "numbers of F from which candidates are not compared", TIME)
 

@@ -22,7 +22,6 @@ from altopt.selection.graph_help import KindHelp
 from altopt.training.journal import Arrays, Journal
 
 FIRST_STEP, LAST_STEP = 0.5, 0.12  # of the way to or from a kind; each step is half of the one before
-SMALL = 0.1  # a weight below this goes, unless the labels are clearly likelier with it
 
 
 @dataclass(frozen=True)
@@ -221,6 +220,6 @@ def without(w: Array, k: int, share: float = 1.0) -> Array:
 def pruned(search: Search, w: Array) -> Array:
     """The weights without the small ones that add nothing, the smallest first."""
     for k in np.argsort(w, kind="stable").tolist():
-        if 0 < w[k] < SMALL and search.adds_nothing(w, k):
+        if 0 < w[k] < search.data.defaults.mixture_weight and search.adds_nothing(w, k):
             w = without(w, k)
     return w
