@@ -49,6 +49,8 @@ ENGINEERING = {
     "SHARPEST",
     "INFORMATIVE",
     "MAX_BARS",
+    "FIRST_STEP",
+    "LAST_STEP",
 }
 
 
