@@ -127,7 +127,7 @@ REFUSED = {
         lambda: Graph(data_of(edge_index=[[0, 1], [1, 2]], edge_weight=[1.0])),
         "edge_weight has 1 entries for 2 edges",
     ),
-    "an unknown suffix": (lambda: Graph("graph.txt"), "graph.txt ends in none of .parquet, .csv and .npz"),
+    "an unknown suffix": (lambda: Graph("graph.txt"), "graph.txt ends in none of .parquet, .csv"),
     "no file": (lambda: Graph(Path("nowhere.npz")), "nowhere.npz is not there"),
     "too few rows": (
         lambda: Graph([(0, 2707)]).rows_for(2700),
