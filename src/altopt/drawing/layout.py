@@ -35,6 +35,8 @@ def positions(adjacency: Any, order: Any, seed: int = 0) -> Any:
         force -= PULL_TO_CENTRE * at
         length = np.sqrt(np.sum(force**2, axis=1, keepdims=True))
         at = at + step * 0.3 * force / (1.0 + 0.3 * length)
+    at = at - np.median(at, axis=0)
+    at = within(at, 1.15 * float(np.quantile(np.hypot(*at.T), 0.97)))
     low, high = at.min(axis=0), at.max(axis=0)
     return (at - low) / max(float(np.max(high - low)), 1e-12)
 
@@ -46,8 +48,14 @@ def smoothed(at: Any, edges: Any, degrees: Any) -> Any:
         at = 0.5 * at + 0.5 * np.where(degrees > 0, (edges @ at) / degrees, at)
         at = at - at.mean(axis=0)
         spread, turn = np.linalg.eigh(at.T @ at / len(at) + 1e-9 * np.eye(2))
-        at = size * (at @ turn) / np.sqrt(spread)
+        at = within(size * (at @ turn) / np.sqrt(spread), 2.0 * size)
     return at
+
+
+def within(at: Any, radius: float) -> Any:
+    """What lies outside a disc moved onto its rim: a few loose nodes must not shrink all others."""
+    length = np.hypot(at[:, 0], at[:, 1])[:, None]
+    return at * np.minimum(1.0, radius / np.maximum(length, 1e-12))
 
 
 def disc(n: int) -> Any:

@@ -15,7 +15,7 @@ from altopt.graph.validation import UNKNOWN
 
 MAX_NODES, N_LISTED = 300, 8
 LEAST = 5e-4  # share of a score that is listed
-TOLERANCE_ON_LARGE_GRAPHS, LARGE_GRAPH = 2e-4, 20_000  # evidence is followed less far than explain() does
+TOLERANCE_ON_LARGE_GRAPHS, LARGE_GRAPH = 3e-5, 20_000  # evidence is followed less far than explain() does
 
 
 def neighbourhood(session: Session, at: int, most: int) -> dict[str, Any]:

@@ -195,7 +195,9 @@ def state(session: Session, after: int) -> dict[str, Any]:
         ],
         "n_labels": int(session.fitted.labelled.sum()),
         "expected": round(session.expected(), 6),
-        "curve": [[n, round(e, 6)] for n, e in session.journal.curve()[-2000:]],
+        "curve": [
+            [n, round(e, 6)] for n, e in (session.journal.curve()[-1000:] if answers or not after else [])
+        ],
         "unstored": len(session.pending),
     }
 

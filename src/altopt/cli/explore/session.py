@@ -19,7 +19,7 @@ from altopt.graph.validation import UNKNOWN
 
 N_SUGGESTED, REFRESH_AFTER = 24, 6  # nodes in the queue, and answers after which it is made anew
 PAUSE = 0.7  # seconds without an answer after which it is
-IDLE, AT_MOST = 4.0, 60.0  # without an answer, or since the first one, after which the folder is updated
+IDLE, AT_MOST = 20.0, 300.0  # without an answer, or since the first one, after which the folder is updated
 MAX_MOVED = 500  # nodes whose change of label is listed
 
 
