@@ -218,8 +218,8 @@ def without(w: Array, k: int, share: float = 1.0) -> Array:
 
 
 def pruned(search: Search, w: Array) -> Array:
-    """The weights without the small ones that add nothing, the smallest first."""
+    """The weights without those below half an equal share that add nothing, the smallest first."""
     for k in np.argsort(w, kind="stable").tolist():
-        if 0 < w[k] < search.data.defaults.mixture_weight and search.adds_nothing(w, k):
+        if 0 < w[k] < 1 / (2 * len(w)) and search.adds_nothing(w, k):
             w = without(w, k)
     return w
