@@ -18,6 +18,12 @@ from altopt.fitted.picture import name_of
 from altopt.graph.validation import UNKNOWN
 
 MAX_ID = 200  # characters of a search
+REFUSALS: dict[int | str, str] = {
+    400: "The body is no JSON, or a header comes twice.",
+    403: "The token is missing or wrong, or another page asks.",
+    413: "The body is too long.",
+    422: "A value is not of its kind, or names what does not exist.",
+}
 ASSETS = {"altopt.js": "text/javascript", "altopt.css": "text/css"}
 
 
@@ -34,6 +40,7 @@ def application(session: Session, token: str, hosts: set[str]) -> Guard:
         docs_url=None,
         redoc_url=None,
         openapi_url="/api/openapi.json",
+        responses={status: {"description": reason} for status, reason in REFUSALS.items()},
     )
     index = Index(session.ids.tolist())
     At = Annotated[int, Path(ge=0, le=2**53)]
@@ -98,12 +105,12 @@ def application(session: Session, token: str, hosts: set[str]) -> Guard:
             n, found = listed(session, label, given, doubt_from, doubt_to, sure_first, first, MAX_HITS)
             return {"n": n, "nodes": [record(session, at) for at in found]}
 
-    @app.get("/api/node/{at}", responses={422: {}})
+    @app.get("/api/node/{at}")
     def node(at: At, size: Annotated[int, Query(ge=1, le=near.MAX_NODES)] = 60) -> dict[str, Any]:
         with session.lock:
             return near.neighbourhood(session, session.check(at), size)
 
-    @app.get("/api/node/{at}/columns", responses={422: {}})
+    @app.get("/api/node/{at}/columns")
     def columns(at: At) -> dict[str, Any]:
         with session.lock:
             return near.columns_that_spoke(session, session.check(at))
@@ -119,18 +126,18 @@ def application(session: Session, token: str, hosts: set[str]) -> Guard:
             found = session.suspicious()[:100]
             return [record(session, at) | {"instead": code, "margin": round(m, 4)} for at, code, m in found]
 
-    @app.post("/api/label", responses={422: {}})
+    @app.post("/api/label")
     def label(answer: Answered) -> dict[str, Any]:
         code = UNKNOWN if answer.label is None else answer.label
         with session.lock:
             return told(session, session.label(answer.at, code, answer.who))
 
-    @app.post("/api/undo", responses={422: {}})
+    @app.post("/api/undo")
     def undo(whose: Whose) -> dict[str, Any]:
         with session.lock:
             return told(session, session.undo(whose.who))
 
-    @app.post("/api/confirm", responses={422: {}})
+    @app.post("/api/confirm")
     def confirm(of: OfNode) -> dict[str, Any]:
         session.confirm(of.at, of.who)
         return {"at": of.at}
