@@ -76,6 +76,16 @@ class Page:
         grave = [each for each in found if each["impact"] in ("serious", "critical")]
         return [f"{each['id']}: {json.dumps([node['html'] for node in each['nodes']][:3])}" for each in grave]
 
+    def views(self):
+        """The same page at every width, light and dark: (width, scheme) of each."""
+        for width in WIDTHS:
+            for scheme in SCHEMES:
+                self.tab.set_viewport_size({"width": width, "height": 900})
+                self.tab.emulate_media(color_scheme=scheme)
+                self.tab.wait_for_timeout(150)
+                assert self.tab.evaluate("document.documentElement.scrollWidth") <= width
+                yield width, scheme
+
     def picture(self, name):
         """A screenshot of the whole page, kept where ALTOPT_SCREENSHOTS names a folder."""
         folder = os.environ.get("ALTOPT_SCREENSHOTS")

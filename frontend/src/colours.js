@@ -6,8 +6,8 @@ export function variable(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
 
-export function onScheme(repaint) {
-  dark.addEventListener("change", repaint);
+export function onScheme(repaint, signal) {
+  dark.addEventListener("change", repaint, { signal });
 }
 
 function channels(hex) {

@@ -18,7 +18,7 @@ export class Neighbourhood {
   }
 
   show(data) {
-    this.picture?.sigma?.kill();
+    this.picture?.destroy();
     const places = new Map(data.nodes.map((node) => [node.at, this.nodes.get(node.at)]));
     const graph = new Graph({ type: "undirected" });
     const largest = Math.max(...data.nodes.slice(1).map((node) => Math.abs(node.share)), 1e-9);

@@ -24,9 +24,21 @@ export class Picture {
       place.classList.add("flat");
       this.listenPlainly();
     }
-    onScheme(() => this.recolour());
-    window.addEventListener("beforeprint", () => this.paintPlainly());
-    if (!this.sigma) new ResizeObserver(() => this.paintPlainly()).observe(place);
+    this.gone = new AbortController();
+    const { signal } = this.gone;
+    onScheme(() => this.recolour(), signal);
+    window.addEventListener("beforeprint", () => this.paintPlainly(), { signal });
+    if (!this.sigma) {
+      const watch = new ResizeObserver(() => this.paintPlainly());
+      watch.observe(place);
+      signal.addEventListener("abort", () => watch.disconnect());
+    }
+  }
+
+  /** Nothing is heard or drawn any more: another picture takes the place. */
+  destroy() {
+    this.gone.abort();
+    this.sigma?.kill();
   }
 
   settings() {

@@ -29,7 +29,7 @@ def test_no_question_breaks_the_server(description):
     assert len(operations) >= 13
     for operation in operations:
 
-        @settings(max_examples=8, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+        @settings(max_examples=4, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
         @given(case=operation.as_strategy())
         def ask(case):
             answer = case.call(headers={"Authorization": f"Bearer {TOKEN}"})

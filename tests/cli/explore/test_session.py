@@ -126,9 +126,9 @@ for at in np.flatnonzero(session.fitted.codes == -1)[: int(sys.argv[2])]:
 
 
 def test_no_confirmed_answer_is_lost_by_kill_9(folder):
-    """Killed at different moments, three times on one folder: every answer that was told is there afterwards."""
+    """Killed at different moments, twice on one folder: every answer that was told is there afterwards."""
     confirmed = set()
-    for trial, answers in enumerate((1, 4, 9)):
+    for trial, answers in enumerate((1, 7)):
         call = [sys.executable, "-c", ANSWERING, str(folder), "200"]
         child = subprocess.Popen(call, stdout=subprocess.PIPE, text=True)
         confirmed |= {int(child.stdout.readline()) for _ in range(answers)}

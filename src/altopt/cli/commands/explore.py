@@ -40,7 +40,8 @@ def explore(
     from altopt.cli.explore.server import application
     from altopt.cli.explore.session import Session
 
-    listening = socket.socket()
+    # with its protocol named: asyncio sends small answers at once only then
+    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind(("127.0.0.1", port))

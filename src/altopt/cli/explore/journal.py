@@ -110,6 +110,15 @@ class Journal:
         )
         return [Answer(*row) for row in found]
 
+    def latest(self, after: int, most: int) -> list[Answer]:
+        """The last answers after one of them, in their order."""
+        found = self.base.execute(
+            "SELECT number, node, label, before, who, undoes FROM answers WHERE number > ? "
+            "ORDER BY number DESC LIMIT ?",
+            (after, most),
+        )
+        return [Answer(*row) for row in found][::-1]
+
     def mark_stored(self, numbers: Iterable[int]) -> None:
         with self.base:
             self.base.execute("BEGIN IMMEDIATE")
@@ -120,13 +129,14 @@ class Journal:
         with self.base:
             self.base.execute("INSERT OR IGNORE INTO start VALUES (0, ?, ?)", (n_labels, expected))
 
-    def curve(self) -> list[tuple[int, float]]:
-        """Labels given and the accuracy expected with them, answer by answer."""
+    def curve(self, most: int = 500) -> list[tuple[int, float]]:
+        """Labels given and the accuracy expected with them: where it started, and the last answers."""
         start = self.base.execute("SELECT n_labels, expected FROM start").fetchall()
         rows = self.base.execute(
-            "SELECT n_labels, expected FROM answers WHERE expected IS NOT NULL ORDER BY number"
+            "SELECT n_labels, expected FROM answers WHERE expected IS NOT NULL ORDER BY number DESC LIMIT ?",
+            (most,),
         ).fetchall()
-        return [(int(n), float(e)) for n, e in start + rows]
+        return [(int(n), float(e)) for n, e in start + rows[::-1]]
 
     def confirm(self, node: str, who: str) -> None:
         """A suspicious label is right."""

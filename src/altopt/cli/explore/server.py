@@ -17,6 +17,7 @@ from altopt.errors import InputError, require_extra
 from altopt.fitted.picture import name_of
 from altopt.graph.validation import UNKNOWN
 
+N_LATEST = 50  # answers that a tab is told of at once
 MAX_ID = 200  # characters of a search
 REFUSALS: dict[int | str, str] = {
     400: "The body is no JSON, or a header comes twice.",
@@ -189,7 +190,7 @@ def described(session: Session) -> dict[str, Any]:
 
 def state(session: Session, after: int) -> dict[str, Any]:
     """What changes: the answers since one of them, and the expected accuracy."""
-    answers = session.journal.answers(after)
+    answers = session.journal.latest(after, N_LATEST)
     return {
         "number": answers[-1].number if answers else after,
         "answers": [
@@ -198,13 +199,11 @@ def state(session: Session, after: int) -> dict[str, Any]:
                 "label": session.codes_of.get(row.label, UNKNOWN),
                 "who": row.who,
             }
-            for row in answers[-50:]
+            for row in answers
         ],
         "n_labels": int(session.fitted.labelled.sum()),
         "expected": round(session.expected(), 6),
-        "curve": [
-            [n, round(e, 6)] for n, e in (session.journal.curve()[-1000:] if answers or not after else [])
-        ],
+        "curve": [[n, round(e, 6)] for n, e in (session.journal.curve() if answers or not after else [])],
         "unstored": len(session.pending),
     }
 
