@@ -2,7 +2,18 @@
 
 const dark = window.matchMedia("(prefers-color-scheme: dark)");
 
+const PAPER = { "--ink": "#000000", "--paper": "#ffffff", "--line": "#cccccc", "--edge": "#dddddd" };
+let printing = false;
+
+/** Do something with the colours of paper. */
+export function onPaper(act) {
+  printing = true;
+  act();
+  printing = false;
+}
+
 export function variable(name) {
+  if (printing) return PAPER[name];
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
 

@@ -61,6 +61,6 @@ export function columns(found) {
   if (!found.columns.length) return h("div", {});
   const most = Math.max(...found.columns.map((column) => Math.abs(column[1])), 1e-9);
   return h("div", {}, h("h3", {}, "Columns that spoke"), h("ul", { class: "ledger" }, found.columns.map(([name, share]) =>
-    h("li", {}, h("span", {}, name), h("span", { class: "share" }, percent(share, 1)),
+    h("li", {}, h("span", {}, /^\d+$/.test(name) ? `column ${name}` : name), h("span", { class: "share" }, percent(share, 1)),
       h("span", { class: "bar", style: { width: `${(100 * Math.abs(share)) / most}%` } })))));
 }

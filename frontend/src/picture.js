@@ -1,7 +1,7 @@
 // A graph on the page: drawn by sigma, or plainly where there is no WebGL and on paper; hover, click and selection.
 import Sigma from "sigma";
 import { h } from "./dom.js";
-import { onScheme, variable } from "./colours.js";
+import { onPaper, onScheme, variable } from "./colours.js";
 
 export class Picture {
   /**
@@ -27,7 +27,7 @@ export class Picture {
     this.gone = new AbortController();
     const { signal } = this.gone;
     onScheme(() => this.recolour(), signal);
-    window.addEventListener("beforeprint", () => this.paintPlainly(), { signal });
+    window.addEventListener("beforeprint", () => this.print(), { signal });
     if (!this.sigma) {
       const watch = new ResizeObserver(() => this.paintPlainly());
       watch.observe(place);
@@ -129,6 +129,14 @@ export class Picture {
   }
 
   // without WebGL, and on paper
+
+  print() {
+    onPaper(() => {
+      this.colour();
+      this.paintPlainly();
+    });
+    this.colour();
+  }
 
   project({ x, y }) {
     const box = this.box;

@@ -21,7 +21,13 @@ def suspicious(model: AltOpt) -> Html:
     if not found:
         return element("p", "No given label is outvoted by the rest of the evidence.")
     rows = [
-        (name_of(node), given, instead, f"{np.exp(margin):.1%}", reason(model, model.graph_.position(node)))
+        (
+            name_of(node),
+            given,
+            instead,
+            f"{np.exp(margin):.1%}",
+            reason(model, model.graph_.position(node), given, instead),
+        )
         for node, given, instead, margin in found[:N_SUSPICIOUS]
     ]
     labels = int(model.labelled_.sum())
@@ -34,23 +40,26 @@ def suspicious(model: AltOpt) -> Html:
     return join(element("p", said), table(head, rows, caption="Suspicious labels", numbers=(3,)))
 
 
-def reason(model: AltOpt, at: int) -> str:
-    """What speaks against a node's label, in words: its neighbours and its features."""
+def reason(model: AltOpt, at: int, given: Any, instead: Any) -> str:
+    """What speaks against a node's label, in words: its neighbours, and its features where they do."""
     fitted = model.fitted_
     neighbours = fitted.graph.adjacency[[at]].indices
+    labels, known = fitted.classes[fitted.labels[neighbours]], fitted.codes[neighbours] != UNKNOWN
+    n_instead, n_given = int(np.sum(labels == instead)), int(np.sum(labels == given))
     said = []
-    if len(neighbours):
-        labels, known = fitted.labels[neighbours], fitted.codes[neighbours] != UNKNOWN
-        top = int(np.bincount(labels).argmax())
-        given = int(np.sum(known & (labels == top)))
-        how = f", {given} of them by a given label" if given else ", as predicted"
-        said.append(
-            f"{int(np.sum(labels == top))} of {len(neighbours)} neighbours are {fitted.classes[top]}{how}"
-        )
+    if not len(neighbours):
+        said.append("it has no neighbours")
+    elif n_instead > n_given:
+        by_label = int(np.sum(known & (labels == instead)))
+        how = f" ({by_label} by a given label)" if by_label else ""
+        said.append(f"{n_instead} of {len(neighbours)} neighbours are {instead}{how}, {n_given} {given}")
     P = fitted.encoder_output[at]
-    if P.sum() > 0:
-        said.append(f"its features say {fitted.classes[int(P.argmax())]}")
-    return "; ".join(said) + "." if said else "It has neither neighbours nor features."
+    by_features = fitted.classes[int(P.argmax())]
+    if P.sum() > 0 and by_features != given:
+        said.append(f"its features say {by_features}")
+    elif n_instead <= n_given:
+        said.append(f"nodes with features like its own are rather {instead}")
+    return "; ".join(said) + "."
 
 
 def to_label_next(model: AltOpt) -> Html:
