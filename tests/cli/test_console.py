@@ -59,7 +59,8 @@ def test_ids_and_classes_cannot_steer_the_terminal(tmp_path, capsys):
     assert "\\x1b[2J5\\nWrote nothing." in said
     assert not [letter for letter in said if not letter.isprintable() and letter != "\n"]
     page = (tmp_path / "out" / "report.html").read_text()
-    assert "\x1b[2J5" in page
+    assert "\N{REPLACEMENT CHARACTER}[2J5" in page
+    assert "\x1b" not in page
 
 
 def test_streams_that_fail_end_in_a_code_and_never_in_a_traceback():
