@@ -20,7 +20,7 @@ from altopt.inputs import (
 from altopt.inputs.rows import LazyRows
 from altopt.operator import NormalizedAdjacency
 from parts import INPUTS
-from toy_inputs import N, as_if_wide, dense, directed, features, prepared
+from toy_inputs import N, as_if_wide, dense, directed, features, prepared, source_of
 
 
 @pytest.fixture(params=INPUTS)
@@ -49,7 +49,7 @@ def test_the_bytes_kept_are_those_stated(kind, keeps_direction, restart, form):
         pytest.skip("needs a directed graph")
     A = directed()
     graph = Graph(A, directed=True) if keeps_direction else Graph(sp.csr_array(A.maximum(A.T)))
-    source = InputSource(graph, NormalizedAdjacency(graph.adjacency), form(features()), restart, 10, 0)
+    source = source_of(graph, form(features()), restart)
     assert kind.prepare(source).nbytes == kind.memory(source.shape).kept
 
 

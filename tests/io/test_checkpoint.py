@@ -217,7 +217,7 @@ def test_without_resume_the_former_steps_are_discarded(data, tmp_path, monkeypat
 
 @pytest.mark.parametrize("how", ["cut off", "a bit flipped", "empty", "a line longer", "foreign"])
 def test_damaged_steps_are_computed_again(how, data, tmp_path, monkeypatch):
-    fit = maker_of("P not kept", data)
+    fit = maker_of("default", data)
     whole = fit(checkpoint=tmp_path / "c")
     rng = np.random.default_rng(0)
     for path in sorted((tmp_path / "c").glob("step-*")):

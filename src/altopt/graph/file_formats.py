@@ -12,7 +12,7 @@ from altopt.io.files import is_utf8
 PathLike = str | os.PathLike[str]
 Wanted = Callable[[list[str]], list[str]]  # from the columns of a file to those that are read
 SUFFIXES = (".parquet", ".csv", ".tsv", ".xlsx")
-SEPARATORS = ",;\t| "
+SEPARATORS = "\t;|, "  # of two that would do, the one that is no decimal mark
 SAMPLED = 2**16  # bytes at the beginning of a file that tell its separator
 
 

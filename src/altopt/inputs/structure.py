@@ -69,6 +69,10 @@ class PreparedStructure(PreparedMatrix):
             Z = np.concatenate([Z, log_degrees(nodes.out)[:, None], log_degrees(nodes.into)[:, None]], axis=1)
         return Z.astype(np.float32)
 
+    @property
+    def nbytes(self) -> float:
+        return float(self.Z.nbytes + 8)
+
     def state(self) -> dict[str, Array]:
         return {"Z": self.Z, "eigenvalue": np.array([self.eigenvalue])}
 

@@ -264,11 +264,10 @@ def edge_agreement(graph: Graph, labels: Array, defaults: Defaults = DEFAULTS) -
 
     None where edges are too few for that to tell weak ties from none.
 
-    >>> labels = np.repeat([0, 1], 100)
-    >>> ring = np.arange(200)
-    >>> edge_agreement(Graph(np.stack([ring, (ring + 1) % 200])), labels) > 10
+    >>> labels, ring = np.repeat([0, 1], 200), np.arange(400)
+    >>> edge_agreement(Graph(np.stack([ring, (ring + 1) % 400])), labels) > 10
     True
-    >>> edge_agreement(Graph([(0, 1), (1, 2)]), labels[98:101]) is None
+    >>> edge_agreement(Graph([(0, 1), (1, 2)]), labels[198:201]) is None
     True
     """
     A = graph.adjacency.tocoo()

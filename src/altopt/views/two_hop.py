@@ -95,7 +95,7 @@ class SharedNeighbours(ViewSettings):
     --------
     Nodes 0 and 1 point at node 2, so they should agree:
 
-    >>> graph = Graph(np.array([[0, 1], [2, 2]]), directed=True)
+    >>> graph = Graph([(0, 2), (1, 2)], directed=True)
     >>> view = SharedNeighbours("out").view(graph, NormalizedAdjacency(graph.adjacency))
     >>> print(round(view.distance(np.array([[1.0], [-1.0], [0.0]])), 6))
     2.0
