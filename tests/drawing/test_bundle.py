@@ -21,7 +21,9 @@ def test_the_bundle_was_built_from_these_sources():
     expected = hashlib.sha256(content.encode()).hexdigest()
     for name in ("altopt.js", "altopt.css"):
         first = (BUNDLE / name).read_text(encoding="utf-8").splitlines()[0]
-        assert re.search(r"built from (\w+)", first)[1] == expected, "npm ci && npm run build in frontend/"
+        assert re.search(r"built from (\w+)", first)[1] == expected, (
+            "npm install && npm run build in frontend/"
+        )
 
 
 def test_node_builds_the_same_bytes(tmp_path):
@@ -32,9 +34,9 @@ def test_node_builds_the_same_bytes(tmp_path):
     run = {"capture_output": True, "text": True, "check": False}
     if not (FRONTEND / "node_modules").is_dir():
         place = shutil.copytree(FRONTEND, tmp_path / "frontend")
-        installed = subprocess.run([npm, "ci", "--no-audit", "--no-fund"], cwd=place, **run)
+        installed = subprocess.run([npm, "install", "--no-save", "--no-audit", "--no-fund"], cwd=place, **run)
         if installed.returncode:
-            pytest.skip(f"npm ci failed: {installed.stderr[-200:]}")
+            pytest.skip(f"npm install failed: {installed.stderr[-200:]}")
     env = os.environ | {"BUNDLE_FOLDER": str(out)}
     built = subprocess.run([npm, "run", "build"], cwd=place, env=env, **run)
     assert built.returncode == 0, built.stderr
