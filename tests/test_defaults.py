@@ -51,6 +51,7 @@ ENGINEERING = {
     "MAX_BARS",
     "FIRST_STEP",
     "LAST_STEP",
+    "LEAST_WEIGHT",
 }
 
 

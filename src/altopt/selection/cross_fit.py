@@ -270,15 +270,25 @@ def edge_agreement(graph: Graph, labels: Array, defaults: Defaults = DEFAULTS) -
     >>> edge_agreement(Graph([(0, 1), (1, 2)]), labels[198:201]) is None
     True
     """
+    excess, error = assortativity(graph, labels)
+    if defaults.edge_chance * error > defaults.weak_ties:
+        return None
+    return excess / error
+
+
+def assortativity(graph: Graph, labels: Array) -> tuple[float, float]:
+    """Share of edges that join nodes of one label, above that of edges tied at random with the same degrees; its error.
+
+    >>> assortativity(Graph([(0, 1), (2, 3)]), np.array([0, 0, 1, 1]))[0]
+    1.0
+    """
     A = graph.adjacency.tocoo()
     if not A.nnz:
-        return 0.0
+        return 0.0, 1e-12
     same = float(np.mean(labels[A.coords[0]] == labels[A.coords[1]]))
     expected = float(np.sum((np.bincount(labels[A.coords[0]]) / A.nnz) ** 2))
-    error = float(np.sqrt(max(expected * (1.0 - expected), 1e-12) / (A.nnz / 2)))
-    if defaults.edge_chance * error > defaults.weak_ties * (1.0 - expected):
-        return None
-    return (same - expected) / error
+    rest = max(1.0 - expected, 1e-12)
+    return (same - expected) / rest, float(np.sqrt(max(expected * rest, 1e-12) / (A.nnz / 2))) / rest
 
 
 def own_rows(folds: list[Fold], rows: list[Array]) -> list[Array]:

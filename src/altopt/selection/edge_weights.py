@@ -16,11 +16,12 @@ from altopt.operator import NormalizedAdjacency
 from altopt.operator.scaling import row_stochastic
 from altopt.selection.candidates import Candidate, features_alone
 from altopt.selection.compare import Probabilities, at_best_temperature
-from altopt.selection.cross_fit import CrossFitter, Fold
+from altopt.selection.cross_fit import CrossFitter, Fold, assortativity
 from altopt.selection.fit_data import FitData
 from altopt.selection.graph_help import KindHelp
 from altopt.training.journal import Arrays, Journal
 
+LEAST_WEIGHT = 1e-3  # that the prior of a kind is taken for
 FIRST_STEP, LAST_STEP = 0.5, 0.12  # of the way to or from a kind; each step is half of the one before
 
 
@@ -57,12 +58,15 @@ class Search:
         Fits of the features alone.
     smooth : Candidate
         How F is smoothed.
+    prior : array
+        Weights that the edges themselves speak for.
     """
 
     data: FitData
     fitter: CrossFitter
     folds: list[Fold]
     smooth: Candidate
+    prior: Array
 
     def __post_init__(self) -> None:
         self.codes = np.concatenate([self.fitter.data.codes[self.nodes_of(fold)] for fold in self.folds])
@@ -84,9 +88,9 @@ class Search:
         return float(self.judged(w).losses.sum())
 
     def cost(self, w: Array) -> float:
-        """The loss, and a weak prior that holds the weights together: a few labels cannot tell."""
-        used = w[w > 0]
-        return self.loss(w) + float(np.sum(used * np.log(len(w) * used)))
+        """The loss, and a prior that holds the weights to what the edges speak for: a few labels cannot tell."""
+        used, prior = w[w > 0], np.maximum(self.prior[w > 0], LEAST_WEIGHT)
+        return self.loss(w) + self.data.defaults.usual_lead * float(np.sum(used * np.log(used / prior)))
 
     def accuracy(self, w: Array) -> float:
         return self.hits(self.judged(w).P)
@@ -111,9 +115,10 @@ def choose_edge_weights(data: FitData, chooser: CrossFitter, n_folds: int, usual
     folds = [fitter.with_every_P(alone, k) for k in fitter.numbers[: 1 if data.large else n_folds]]
     mild = replace(usual, inputs=alone.inputs, encoder=alone.encoder)
     far = replace(mild, feature_weight=data.restart / max(1.0 - data.restart, data.restart))
-    searches = [Search(data, fitter, folds, smooth) for smooth in (mild, far)]
+    prior = edge_prior(data, folds[0])
+    searches = [Search(data, fitter, folds, smooth, prior) for smooth in (mild, far)]
     totals = np.array([kind.adjacency.data.sum(dtype=np.float64) for kind in data.graph.kinds.values()])
-    begin = starts(totals)
+    begin = [prior, *starts(totals)]
     search = min(searches, key=lambda one: min(map(one.cost, begin)))
     w = pruned(search, descend(search.cost, min(begin, key=search.cost)))
     P = np.concatenate([fold.F for fold in folds])
@@ -130,6 +135,20 @@ def choose_edge_weights(data: FitData, chooser: CrossFitter, n_folds: int, usual
     tells = telling_kinds(fitter, folds, alone)
     telling = tuple(kind for k, kind in enumerate(kinds) if w[k] > 0 or tells[k])
     return EdgeWeights(dict(zip(kinds, w.tolist())), worth, telling)
+
+
+def edge_prior(data: FitData, fold: Fold) -> Array:
+    """Weights as the edges of each kind join what the features' predictions, and the labels they had, call alike.
+
+    Of a kind that joins them no oftener than chance, nothing; where all are such, equal weights.
+    """
+    called = fold.P.argmax(axis=1)
+    called[fold.training] = data.codes[fold.training]
+    found = [assortativity(kind, called) for kind in data.graph.kinds.values()]
+    clear = np.array(
+        [excess if excess > data.defaults.edge_chance * error else 0.0 for excess, error in found]
+    )
+    return clear / clear.sum() if clear.any() else np.full(len(found), 1.0 / len(found))
 
 
 def telling_kinds(fitter: CrossFitter, folds: list[Fold], alone: Candidate) -> list[bool]:
@@ -218,8 +237,9 @@ def without(w: Array, k: int, share: float = 1.0) -> Array:
 
 
 def pruned(search: Search, w: Array) -> Array:
-    """The weights without those below half an equal share that add nothing, the smallest first."""
+    """The weights without those below half an equal share for which neither edges nor labels speak, smallest first."""
     for k in np.argsort(w, kind="stable").tolist():
-        if 0 < w[k] < 1 / (2 * len(w)) and search.adds_nothing(w, k):
+        speaks = search.prior[k] > 0
+        if 0 < w[k] < 1 / (2 * len(w)) and not speaks and search.adds_nothing(w, k):
             w = without(w, k)
     return w
