@@ -34,7 +34,7 @@ def chromium():
 def skip_without_axe():
     """The last line of a test that asks for faults: it held, but nobody looked for them."""
     if not AXE.is_file():
-        pytest.skip("all else held, but axe-core is not installed: npm ci in frontend/")
+        pytest.skip("all else held, but axe-core is not installed: npm install in frontend/")
 
 
 def until(tab, expression, arg=None, seconds=30):

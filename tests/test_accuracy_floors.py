@@ -12,7 +12,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from sklearn.datasets import make_moons
+from sklearn.datasets import make_circles, make_moons
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import balanced_accuracy_score
 from sklearn.semi_supervised import LabelSpreading
@@ -47,6 +47,12 @@ def blobs(seed, n=500, classes=4, n_features=20, spread=0.55):
 def moons(seed, n=500):
     """Two curved classes, no graph."""
     X, truth = make_moons(n, noise=0.15, random_state=seed)
+    return BlockGraph(X, truth, None)
+
+
+def circles(seed, n=500):
+    """A class around another, no graph."""
+    X, truth = make_circles(n, noise=0.05, factor=0.5, random_state=seed)
     return BlockGraph(X, truth, None)
 
 
@@ -177,7 +183,13 @@ REGIMES = {
         mean=0.79,
         lead={features_alone: 0.10, label_spreading: 0.22},
     ),
-    # poor today: no better than LabelSpreading, which 8 labels do not serve well either
+    "no graph, one class around another": Regime(
+        circles,
+        labels=5,
+        worst=0.95,
+        mean=0.97,
+        lead={features_alone: 0.35, label_spreading: 0.0},
+    ),
     "no graph, curved classes": Regime(
         moons,
         labels=4,

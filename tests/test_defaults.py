@@ -18,7 +18,7 @@ from problems import two_communities
 PACKAGE = Path(altopt.__file__).parent
 PAGE = PACKAGE.parents[1] / "docs" / "defaults.md"
 
-# limits that do not change an answer
+# limits, and inner numbers of searches and estimates that end at about the same answer; not the recipe
 ENGINEERING = {
     "BLOCK_SIZE",
     "UNIT_BLOCK_SIZE",

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from altopt import AltOpt
 from altopt.selection.edge_weights import EdgeWeights, chosen_once, descend, without
@@ -102,3 +103,26 @@ def test_a_resumed_fit_keeps_the_weights_it_chose():
     made = EdgeWeights({"a": 0.75, "b": 0.25}, worth, ("a",))
     assert chosen_once(journal, kinds, lambda: made) == made
     assert chosen_once(journal, kinds, lambda: pytest.fail("it was chosen again")) == made
+
+
+def test_few_labels_drop_no_kind_whose_edges_join_what_is_alike():
+    """Sixty held-out labels preferred one of these kinds alone, which cost eight points."""
+    rng = np.random.default_rng(1)
+    n = 1500
+    y = rng.integers(0, 3, n)
+
+    def kind():
+        ends = rng.integers(0, n, (2, 6 * 2 * n))
+        kept = rng.random(ends.shape[1]) < np.where(y[ends[0]] == y[ends[1]], 1.0, 0.3)
+        source, target = ends[:, kept][:, : 2 * n]
+        A = sp.coo_array((np.ones(len(source)), (source, target)), shape=(n, n)).tocsr()
+        return sp.csr_array((A + A.T).astype(bool).astype(float))
+
+    kinds = {"a": kind(), "b": kind()}
+    X = np.eye(3)[y] @ rng.standard_normal((3, 8)) * 0.4 + rng.standard_normal((n, 8))
+    given = np.full(n, -1)
+    for k in range(3):
+        known = rng.choice(np.flatnonzero(y == k), 20, replace=False)
+        given[known] = k
+    model = AltOpt(random_state=0).fit(X, given, graph=kinds)
+    assert min(model.edge_weights_.values()) > 0.2
