@@ -98,7 +98,7 @@ template <class T> void try_step(int n_threads) {
     attempt([&] {
         const Csr<T> matrix{A.n, A.n, std::int64_t(A.indices.size()), A.indptr.data(), A.indices.data(),
                             sometimes(2) ? nullptr : weights.data()};
-        const Step<T> step{X.data(), out.data(), width, scale.data(), sometimes(2) ? nullptr : diagonal.data(),
+        const Step<T> step{X.data(), 0, out.data(), width, scale.data(), sometimes(2) ? nullptr : diagonal.data(),
                            sometimes(2) ? nullptr : rest.data(), computed<T>(number()), computed<T>(number()),
                            computed<T>(number()), sometimes(2) ? nullptr : norm.data()};
         AT_LEVEL(step(matrix, step, n_threads, now_and_then()));

@@ -62,12 +62,12 @@ template <class T>
 double step_on(Vector<std::int64_t> indptr, Vector<std::int32_t> indices, std::optional<Vector<computed<T>>> weights,
                Block<T> X, Out<T> out, Vector<computed<T>> scale, std::optional<Vector<computed<T>>> diagonal,
                std::optional<Block<T>> rest, double gain, double keep, double beta,
-               std::optional<Vector<computed<T>>> norm, int n_threads) {
+               std::optional<Vector<computed<T>>> norm, int n_threads, size_t first) {
     const size_t n = indptr.shape(0) - 1, width = X.shape(1);
-    const bool own = diagonal || keep != 0; // X is added row by row: it must have the matrix's rows
+    const bool own = diagonal || keep != 0; // X is added row by row: it must have the matrix's rows, from `first` on
     require(indptr.shape(0) > 0 && has(out, n, width) && size_t(indptr.data()[n]) == indices.shape(0) &&
                 (!weights || weights->shape(0) == indices.shape(0)) && scale.shape(0) == n &&
-                (!own || X.shape(0) == n) && (!diagonal || diagonal->shape(0) == n) && (!rest || has(*rest, n, width)) &&
+                (!own || (first <= X.shape(0) && n <= X.shape(0) - first)) && (!diagonal || diagonal->shape(0) == n) && (!rest || has(*rest, n, width)) &&
                 (!norm || norm->shape(0) == n),
             "step: the shapes of the matrix and the blocks do not fit together");
     require(static_cast<const void *>(out.data()) != static_cast<const void *>(X.data()), "step: out must not be X");
@@ -76,6 +76,7 @@ double step_on(Vector<std::int64_t> indptr, Vector<std::int32_t> indices, std::o
     using C = computed<T>;
     const Csr<T> A{std::int64_t(n), std::int64_t(X.shape(0)), std::int64_t(indices.shape(0)), indptr.data(), indices.data(), data_or_null<C>(weights)};
     const Step<T> s{data<T>(X),
+                    std::int64_t(own ? first : 0),
                     data<T>(out),
                     std::int64_t(width),
                     scale.data(),
@@ -216,7 +217,7 @@ template <class T> void define_step(nb::module_ &m) {
     m.def("dots", &dots_on<T>);
     m.def("step", &step_on<T>, nb::arg("indptr"), nb::arg("indices"), nb::arg("weights").none(), nb::arg("X"),
           nb::arg("out"), nb::arg("scale"), nb::arg("diagonal").none(), nb::arg("rest").none(), nb::arg("gain"),
-          nb::arg("keep"), nb::arg("beta"), nb::arg("norm").none(), nb::arg("n_threads"));
+          nb::arg("keep"), nb::arg("beta"), nb::arg("norm").none(), nb::arg("n_threads"), nb::arg("first") = 0);
     m.def("to_layout", &to_layout_on<T, float>, nb::arg("block"), nb::arg("first"), nb::arg("width"), nb::arg("out"),
           nb::arg("order").none(), nb::arg("scale"), nb::arg("n_threads"));
     m.def("to_layout", &to_layout_on<T, double>, nb::arg("block"), nb::arg("first"), nb::arg("width"), nb::arg("out"),

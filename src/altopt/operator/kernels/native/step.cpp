@@ -109,10 +109,10 @@ double panel(const Csr<T> &A, const Step<T> &s, std::int64_t first, std::int64_t
             else
                 row.add(neighbour);
         }
-        const std::int64_t place = i * stride + first;
+        const std::int64_t place = i * stride + first, own = (s.first + i) * stride + first;
         row.times(s.scale[i]);
         if (s.diagonal)
-            row.add(s.diagonal[i], at(s.X, place, last_of_X));
+            row.add(s.diagonal[i], at(s.X, own, last_of_X));
         if (s.rest)
             row.add(at(s.rest, place, last_of_out));
         if (s.norm)
@@ -120,7 +120,7 @@ double panel(const Csr<T> &A, const Step<T> &s, std::int64_t first, std::int64_t
         if (s.gain != 1)
             row.times(s.gain);
         if (s.keep != 0)
-            row.add(s.keep, at(s.X, place, last_of_X));
+            row.add(s.keep, at(s.X, own, last_of_X));
         if (s.beta != 0)
             row.add(s.beta, at(s.out, place, last_of_own));
         T *out = s.out + place;

@@ -16,9 +16,11 @@ template <class T> struct Csr {
 
 // inner_i = scale_i * sum_j a_ij X_j + diagonal_i * X_i + rest_i
 // out_i   = gain * inner_i + keep * X_i + beta * out_i
-// diagonal and rest may be null: then they are zero
+// diagonal and rest may be null: then they are zero. Row i of the matrix belongs to row first + i of X, so that a
+// block of a matrix's rows can make its part of a step
 template <class T> struct Step {
     const T *X;
+    std::int64_t first;
     T *out;
     std::int64_t width;
     const computed<T> *scale;
