@@ -54,6 +54,35 @@ def test_native_step_is_the_plain_loop(seed, n, width, density, dtype, n_threads
 
 
 @native
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_blocks_of_rows_make_the_same_bits_as_the_whole(dtype):
+    rng = np.random.default_rng(0)
+    A, width = random_matrix(rng, 60, 60, 0.2, np.float64), 11
+    computed = np.float64 if dtype == np.float64 else np.float32
+    scale, diagonal = rng.normal(size=(2, 60)).astype(computed)
+    X, rest, start = rng.normal(size=(3, 60, width)).astype(dtype)
+    whole, parts = start.copy(), start.copy()
+    rest_of_step = (0.7, 0.3, 0.1, None, 1)  # gain, keep, beta
+    values = A.data.astype(computed)
+
+    def step(first, last, out):
+        entries = slice(A.indptr[first], A.indptr[last])
+        indptr = (A.indptr[first : last + 1] - A.indptr[first]).astype(np.int64)
+        rows = slice(first, last)
+        given = (X, out[rows], scale[rows], diagonal[rows], rest[rows])
+        dispatch.COMPILED.step(indptr, A.indices[entries], values[entries], *given, *rest_of_step, first)
+
+    step(0, 60, whole)
+    for first, last in ((0, 13), (13, 14), (14, 60)):
+        step(first, last, parts)
+    assert_array_equal(parts, whole)
+    with pytest.raises(ValueError, match="do not fit together"):  # rows past the end of X
+        dispatch.COMPILED.step(
+            A.indptr.astype(np.int64), A.indices, values, X, whole, scale, diagonal, rest, *rest_of_step, 1
+        )
+
+
+@native
 def test_a_matrix_need_not_be_square():
     A = random_matrix(np.random.default_rng(0), 5, 7, 0.5, np.float64)
     X = np.random.default_rng(1).normal(size=(7, 3))
