@@ -63,40 +63,42 @@ class CsrFile:
     @classmethod
     def of(cls, adjacency: Any, folder: Path) -> "CsrFile":
         """A CSR matrix in memory, written to a folder."""
-        unweighted = bool(np.all(adjacency.data == 1))
-        weights = None if unweighted else np.asarray(adjacency.data, dtype=np.float32)
-        blocks = [(np.asarray(adjacency.indices, dtype=np.int32), weights)]
-        return cls.write(folder, np.diff(adjacency.indptr), blocks)
+        return cls.write(folder, [(np.diff(adjacency.indptr), adjacency.indices, adjacency.data)])
 
     @classmethod
-    def write(cls, folder: Path, degrees: Array, blocks: Iterable[tuple[Array, Array | None]]) -> "CsrFile":
-        """Entries in the order of their rows, block by block; the manifest comes last, so that it vouches for all."""
+    def write(cls, folder: Path, blocks: Iterable[tuple[Array, Array, Array | None]]) -> "CsrFile":
+        """Rows in their order, block by block: entries of each row, their columns, their weights or None.
+
+        Weights that are all 1 are not kept. The manifest comes last, so that it vouches for all.
+        """
         folder.mkdir(parents=True, exist_ok=True)
-        indptr = np.concatenate([[0], np.cumsum(degrees, dtype=np.int64)])
+        (folder / MANIFEST).unlink(missing_ok=True)
         sums = {name: blake2b(digest_size=16) for name in ("indptr.i64", "indices.i32", "weights.f32")}
-        _put(folder / "indptr.i64", [indptr], sums["indptr.i64"])
-        n_written, weighted = 0, False
+        n_nodes, n_entries, weighted = 0, 0, False
         with (
+            (folder / "indptr.i64").open("wb") as of_indptr,
             (folder / "indices.i32").open("wb") as of_indices,
             (folder / "weights.f32").open("wb") as of_weights,
         ):
-            for indices, weights in blocks:
+            _append(of_indptr, np.zeros(1, np.int64), sums["indptr.i64"])
+            for counts, indices, weights in blocks:
+                ends = n_entries + np.cumsum(counts, dtype=np.int64)
+                n_nodes, n_entries = n_nodes + len(counts), n_entries + len(indices)
+                if len(ends) and ends[-1] != n_entries:
+                    raise InputError(f"{folder}: {n_entries:,} entries came for rows of {ends[-1]:,}.")
+                _append(of_indptr, ends, sums["indptr.i64"])
                 _append(of_indices, np.asarray(indices, dtype=np.int32), sums["indices.i32"])
-                n_written += len(indices)
                 if weights is not None:
-                    weighted = True
-                    _append(of_weights, np.asarray(weights, dtype=np.float32), sums["weights.f32"])
-        if n_written != indptr[-1]:
-            raise InputError(
-                f"{folder}: {n_written:,} entries were written, but the degrees sum to {indptr[-1]:,}."
-            )
+                    weights = np.asarray(weights, dtype=np.float32)
+                    weighted = weighted or bool(np.any(weights != 1))
+                    _append(of_weights, weights, sums["weights.f32"])
         if not weighted:
             (folder / "weights.f32").unlink()
             del sums["weights.f32"]
         checksums = {name: checksum.hexdigest() for name, checksum in sums.items()}
-        head = {"format": FORMAT, "n_nodes": len(degrees), "n_entries": n_written, "weighted": weighted}
+        head = {"format": FORMAT, "n_nodes": n_nodes, "n_entries": n_entries, "weighted": weighted}
         (folder / MANIFEST).write_text(json.dumps(head | {"checksums": checksums}, indent=1))
-        return cls(folder, len(degrees), n_written, weighted, checksums)
+        return cls(folder, n_nodes, n_entries, weighted, checksums)
 
     @classmethod
     def open(cls, folder: Path) -> "CsrFile":
@@ -114,12 +116,7 @@ class CsrFile:
             ) from error
         if not known or set(checksums) != set(file.sizes):
             raise InputError(f"{folder} holds a stored graph of another format than {FORMAT}.")
-        for name, size in file.sizes.items():
-            found = (folder / name).stat().st_size if (folder / name).is_file() else None
-            if found != size:
-                raise InputError(
-                    f"{folder / name} should have {size:,} bytes, but has {found}. Copy it again."
-                )
+        refuse_resized(folder, file.sizes)
         return file
 
     @property
@@ -130,16 +127,7 @@ class CsrFile:
 
     def verify(self) -> None:
         """Refuse files whose contents are not those of the manifest, and rows that are not of this graph."""
-        for name, expected in self.checksums.items():
-            checksum = blake2b(digest_size=16)
-            with (self.folder / name).open("rb") as file:
-                while chunk := file.read(READ_BYTES):
-                    checksum.update(chunk)
-            if checksum.hexdigest() != expected:
-                raise InputError(
-                    f"{self.folder / name} is not the file that {MANIFEST} vouches for: its checksum differs. "
-                    "Copy it again."
-                )
+        refuse_changed(self.folder, self.checksums)
         indptr = self.indptr
         if indptr[0] != 0 or indptr[-1] != self.n_entries or np.any(np.diff(indptr) < 0):
             raise InputError(f"{self.folder}: the rows of the graph do not lie one after another.")
@@ -192,7 +180,28 @@ def _append(file: Any, array: Array, checksum: Any) -> None:
     data.tofile(file)
 
 
-def _put(path: Path, arrays: list[Array], checksum: Any) -> None:
-    with path.open("wb") as file:
-        for array in arrays:
-            _append(file, array, checksum)
+def checksum_of(path: Path) -> str:
+    """The checksum of a whole file."""
+    checksum = blake2b(digest_size=16)
+    with path.open("rb") as file:
+        while chunk := file.read(READ_BYTES):
+            checksum.update(chunk)
+    return checksum.hexdigest()
+
+
+def refuse_resized(folder: Path, sizes: dict[str, int]) -> None:
+    """Refuse files that are missing or of another size than their manifest names."""
+    for name, size in sizes.items():
+        found = (folder / name).stat().st_size if (folder / name).is_file() else None
+        if found != size:
+            came = "is not there" if found is None else f"has {found:,}"
+            raise InputError(f"{folder / name} should have {size:,} bytes, but {came}. Copy it again.")
+
+
+def refuse_changed(folder: Path, checksums: dict[str, str]) -> None:
+    """Refuse files whose contents are not those that their manifest vouches for."""
+    for name, expected in checksums.items():
+        if checksum_of(folder / name) != expected:
+            raise InputError(
+                f"{folder / name} is not the file that {MANIFEST} vouches for: its checksum differs. Copy it again."
+            )

@@ -1,0 +1,268 @@
+"""A problem on disk: the graph, features, labels and node ids of a fit in one folder, read a block at a time."""
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from altopt.arrays import Array
+from altopt.errors import InputError
+from altopt.graph.graph import Graph
+from altopt.graph.ids import unknown_node
+from altopt.graph.tables import from_arrow, to_arrow
+from altopt.graph.validation import UNKNOWN, read_y
+from altopt.io.files import write_text
+from altopt.scale.csr_file import MANIFEST, CsrFile, checksum_of, refuse_changed, refuse_resized
+from altopt.scale.sheet import Sheet, panel_widths
+
+FORMAT = 1
+PANEL = 64  # columns of X in a file, as many as are diffused at once
+ID_KINDS = ("positions", "whole", "text")
+PART_ROWS = 1 << 20  # ids in a file of nodes that is written from memory
+
+
+@dataclass(frozen=True)
+class GraphFolder:
+    """What a fit past memory reads. In the folder: `edges/` (a CsrFile), `features/` (a Sheet of float32),
+    `nodes/part-*.parquet` (the ids by position), `labelled.i64` and `labels.i32`, and a manifest with all checksums.
+
+    Parameters
+    ----------
+    folder : Path
+    n_nodes : int
+    id_kind : str
+        positions: node k is called k; whole, text: the ids are in `nodes/`.
+    node_parts : tuple of int
+        Rows of each file of ids.
+    feature_names : tuple of str
+    classes : list
+        In the order of the in-memory fit.
+    sizes, checksums : dict
+        Of each file beside the edges, by name.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     stored = GraphFolder.of([("ann", "bob"), ("bob", "cem")], None, ["a", None, "b"], Path(folder))
+    ...     stored.n_nodes, stored.classes, stored.labelled.tolist(), stored.labels.tolist(), stored.ids(1, 3).tolist()
+    ...     stored.position("cem")
+    (3, ['a', 'b'], [0, 2], [0, 1], ['bob', 'cem'])
+    2
+    """
+
+    folder: Path
+    n_nodes: int
+    id_kind: str
+    node_parts: tuple[int, ...]
+    feature_names: tuple[str, ...]
+    n_labelled: int
+    classes: list[Any]
+    sizes: dict[str, int]
+    checksums: dict[str, str]
+
+    @classmethod
+    def of(cls, graph: Any, X: Any, y: Any, folder: Path) -> "GraphFolder":
+        """A problem in memory: anything that makes a Graph, X (dense, or None), and y with a label or none a node."""
+        graph = graph if isinstance(graph, Graph) else Graph(graph)
+        CsrFile.of(graph.adjacency, folder / "edges")
+        names: tuple[str, ...] = ()
+        if X is not None:
+            X = np.asarray(X)
+            names = tuple(f"x{j}" for j in range(X.shape[1]))
+            feature_sheet(folder, len(X), len(names)).create().write_rows(0, X)
+        classes, codes = read_y(y, graph.n_nodes)
+        labelled = np.flatnonzero(codes != UNKNOWN)
+        rows = () if graph.positional else write_ids(folder, [graph.ids])
+        return cls.seal(folder, rows, names, labelled, codes[labelled], classes.tolist())
+
+    @classmethod
+    def seal(
+        cls,
+        folder: Path,
+        node_parts: Iterable[int],
+        feature_names: Iterable[str],
+        labelled: Array,
+        labels: Array,
+        classes: list[Any],
+    ) -> "GraphFolder":
+        """Write labels and manifest beside the edges, features and ids that are in the folder already."""
+        np.asarray(labelled, dtype=np.int64).tofile(folder / "labelled.i64")
+        np.asarray(labels, dtype=np.int32).tofile(folder / "labels.i32")
+        n_nodes, parts, names = (
+            CsrFile.open(folder / "edges").n_nodes,
+            tuple(node_parts),
+            tuple(feature_names),
+        )
+        id_kind = _id_kind(folder) if parts else "positions"
+        files = list(file_names(n_nodes, len(parts), len(names)))
+        sizes = {name: (folder / name).stat().st_size for name in files}
+        checksums = {name: checksum_of(folder / name) for name in files}
+        stored = cls(folder, n_nodes, id_kind, parts, names, len(labelled), list(classes), sizes, checksums)
+        head = {name: value for name, value in stored.__dict__.items() if name != "folder"}
+        write_text(folder / MANIFEST, json.dumps({"format": FORMAT} | head, indent=1))
+        return stored
+
+    @classmethod
+    def open(cls, folder: Path) -> "GraphFolder":
+        """A stored problem; sizes are checked now, contents by `verify`."""
+        try:
+            head = json.loads((folder / MANIFEST).read_text())
+            stored = cls(
+                folder,
+                int(head["n_nodes"]),
+                str(head["id_kind"]),
+                tuple(int(rows) for rows in head["node_parts"]),
+                tuple(str(name) for name in head["feature_names"]),
+                int(head["n_labelled"]),
+                list(head["classes"]),
+                {str(name): int(size) for name, size in head["sizes"].items()},
+                {str(name): str(value) for name, value in head["checksums"].items()},
+            )
+            known = head["format"] == FORMAT and stored.id_kind in ID_KINDS
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            raise InputError(
+                f"{folder} holds no stored problem: {MANIFEST} cannot be read ({error})."
+            ) from error
+        expected = set(file_names(stored.n_nodes, len(stored.node_parts), len(stored.feature_names)))
+        if not known or not expected == set(stored.sizes) == set(stored.checksums):
+            raise InputError(f"{folder} holds a stored problem of another format than {FORMAT}.")
+        refuse_resized(folder, stored.sizes)
+        if stored.features is not None:
+            stored.features.check()
+        if stored.csr.n_nodes != stored.n_nodes:
+            raise InputError(
+                f"{folder / 'edges'} has {stored.csr.n_nodes:,} nodes, but {MANIFEST} says {stored.n_nodes:,}."
+            )
+        return stored
+
+    def verify(self) -> None:
+        """Refuse files that are not those of the manifest: changed, swapped or of another folder."""
+        refuse_changed(self.folder, self.checksums)
+        self.csr.verify()
+
+    @cached_property
+    def csr(self) -> CsrFile:
+        """The edges: symmetric, no self-loops, each once, rows sorted."""
+        return CsrFile.open(self.folder / "edges")
+
+    @property
+    def features(self) -> Sheet | None:
+        """X, or None where there is none."""
+        n_columns = len(self.feature_names)
+        return feature_sheet(self.folder, self.n_nodes, n_columns) if n_columns else None
+
+    @cached_property
+    def labelled(self) -> Array:
+        """Positions of the labelled nodes, rising."""
+        rows = np.fromfile(self.folder / "labelled.i64", np.int64)
+        inside = len(rows) == self.n_labelled and (
+            not len(rows) or (rows[0] >= 0 and rows[-1] < self.n_nodes and bool(np.all(np.diff(rows) > 0)))
+        )
+        if not inside:
+            raise InputError(f"{self.folder / 'labelled.i64'} does not hold nodes of the graph.")
+        return rows
+
+    @cached_property
+    def labels(self) -> Array:
+        """Their class numbers."""
+        codes = np.fromfile(self.folder / "labels.i32", np.int32)
+        if len(codes) != self.n_labelled or np.any((codes < 0) | (codes >= len(self.classes))):
+            raise InputError(f"{self.folder / 'labels.i32'} does not hold classes of the manifest.")
+        return codes
+
+    def ids(self, first: int, last: int) -> Array:
+        """The ids of nodes first..last."""
+        if self.id_kind == "positions":
+            return np.arange(first, last)
+        found = [values[max(first - at, 0) : last - at] for at, values in self._id_groups(first, last)]
+        return np.concatenate(found) if found else np.zeros(0, object)
+
+    def position(self, node: Any) -> int:
+        """The position of a node by its id; only groups of rows whose range holds it are read."""
+        if self.id_kind == "positions":
+            if isinstance(node, int | np.integer) and not isinstance(node, bool) and 0 <= node < self.n_nodes:
+                return int(node)
+            raise unknown_node(node, self.n_nodes)
+        for at, values in self._id_groups(0, self.n_nodes, node):
+            where = np.flatnonzero(values == node)
+            if len(where):
+                return at + int(where[0])
+        raise unknown_node(node, self.n_nodes)
+
+    def _id_groups(self, first: int, last: int, node: Any = None) -> Iterator[tuple[int, Array]]:
+        """Groups of ids that reach into first..last, each with its position; with `node`, those that may hold it."""
+        import pyarrow as pa
+        from pyarrow.parquet import ParquetFile
+
+        at = 0
+        for k, rows in enumerate(self.node_parts):
+            path = self.folder / node_file(k)
+            if at + rows <= first or at >= last:
+                at += rows
+                continue
+            try:
+                with ParquetFile(path) as file:
+                    for group in range(file.num_row_groups):
+                        about = file.metadata.row_group(group)
+                        within = at < last and at + about.num_rows > first
+                        if within and (node is None or _may_hold(about.column(0).statistics, node)):
+                            column = file.read_row_group(group, columns=["id"]).column("id")
+                            yield at, from_arrow(column, f"{path}, column 'id',")
+                        at += about.num_rows
+            except (pa.ArrowException, OSError) as error:
+                raise InputError(f"{path} cannot be read as Parquet: {error}. Copy it again.") from error
+
+
+def file_names(n_nodes: int, n_parts: int, n_features: int) -> Iterator[str]:
+    """The files that the manifest vouches for."""
+    yield from (f"edges/{MANIFEST}", "labelled.i64", "labels.i32")
+    yield from map(node_file, range(n_parts))
+    sheet = feature_sheet(Path(), n_nodes, n_features)
+    yield from (sheet.file(k).as_posix() for k in range(len(sheet.widths)))
+
+
+def node_file(k: int) -> str:
+    return f"nodes/part-{k:05d}.parquet"
+
+
+def feature_sheet(folder: Path, n_nodes: int, n_columns: int) -> Sheet:
+    widths = panel_widths(n_columns, PANEL) if n_columns else ()
+    return Sheet(folder / "features", n_nodes, widths, np.dtype(np.float32))
+
+
+def write_ids(folder: Path, blocks: Iterable[Array]) -> list[int]:
+    """Ids by position, block by block, as files of nodes; returns the rows of each."""
+    import pyarrow as pa
+    from pyarrow.parquet import write_table
+
+    (folder / "nodes").mkdir(parents=True, exist_ok=True)
+    rows: list[int] = []
+    for block in blocks:
+        for first in range(0, len(block), PART_ROWS):
+            ids = block[first : first + PART_ROWS]
+            write_table(
+                pa.table({"id": to_arrow(ids)}), folder / node_file(len(rows)), row_group_size=1 << 17
+            )
+            rows.append(len(ids))
+    return rows
+
+
+def _id_kind(folder: Path) -> str:
+    import pyarrow as pa
+    from pyarrow.parquet import read_schema
+
+    return "whole" if pa.types.is_integer(read_schema(folder / node_file(0)).field("id").type) else "text"
+
+
+def _may_hold(statistics: Any, node: Any) -> bool:
+    if statistics is None or not statistics.has_min_max:
+        return True
+    try:
+        return bool(statistics.min <= node <= statistics.max)
+    except TypeError:  # text among numbers, or the other way round
+        return False
