@@ -63,7 +63,7 @@ class Store:
         self.place = os.fspath(place)
         self.bytes_read = self.bytes_written = 0
         self._checked: dict[str, tuple[int, int]] = {}  # path -> size and time of files found to be whole
-        self._cache = None if cache is None else Path(cache)
+        self.given_cache = None if cache is None else os.fspath(cache)
         if "://" in self.place:
             self.files, self.root = _open(self.place)
             self.local = None
@@ -76,9 +76,10 @@ class Store:
     @cached_property
     def cache(self) -> Path:
         """Where local copies of this storage's files go."""
-        if self._cache is not None:
-            self._cache.mkdir(parents=True, exist_ok=True)
-            return self._cache
+        if self.given_cache is not None:
+            given = Path(self.given_cache)
+            given.mkdir(parents=True, exist_ok=True)
+            return given
         user = os.getuid() if hasattr(os, "getuid") else 0
         mine = Path(tempfile.gettempdir()) / f"altopt-{user}"
         mine.mkdir(mode=0o700, exist_ok=True)
@@ -120,17 +121,18 @@ class Store:
     def put_folder(self, name: str, source: Path) -> None:
         """Store a folder of files; in a folder on the same disk they are linked, not copied."""
         files: dict[str, tuple[int, str]] = {}
-        for path in sorted(source.iterdir()):
-            if path.name.startswith(".") or path.name.endswith(RECORD) or not path.is_file():
+        for path in sorted(source.rglob("[!.]*")):
+            if not path.is_file():
                 continue
-            files[path.name] = path.stat().st_size, checksum_of(path)
+            file = path.relative_to(source).as_posix()
+            files[file] = path.stat().st_size, checksum_of(path)
             with disk_errors(f"{self.place}/{name}"):
                 if self.local is None:
-                    with path.open("rb") as file:
-                        self._send(_at(name, path.name), file)
+                    with path.open("rb") as contents:
+                        self._send(_at(name, file), contents)
                 else:
-                    _link(path, self.local / name / path.name)
-            self.bytes_written += files[path.name][0]
+                    _link(path, self.local / name / file)
+            self.bytes_written += files[file][0]
         self._record(name, Stored(files))
 
     def path(self, name: str) -> Path:
@@ -160,7 +162,7 @@ class Store:
             if self.local is not None:
                 self._whole(self.local / name / file, size, checksum, _at(name, file))
             else:
-                self._copy(_at(name, file), self.cache / name / file, size, checksum)
+                self._copy(_at(name, file), self.cache / _at(name, file), size, checksum)
         return (self.cache if self.local is None else self.local) / name
 
     def read(self, name: str, offset: int, size: int) -> bytes:
@@ -177,13 +179,23 @@ class Store:
     def free(self, name: str) -> None:
         """Give the space of a file back: what made it still counts as done, and its contents are gone."""
         stored = self._stored(name)
-        if stored is None or stored.freed:
-            return
-        self._record(name, Stored(stored.files, freed=True))
+        if stored is not None and not stored.freed:
+            self._record(name, Stored(stored.files, freed=True))
+            self._remove(name, stored)
+
+    def discard(self, name: str) -> None:
+        """Remove a file as if it had never been put."""
+        stored = self._stored(name)
+        if stored is not None:
+            self.files.delete_file(self._there(name + RECORD))
+            self._remove(name, stored)
+
+    def _remove(self, name: str, stored: Stored) -> None:
         for file in stored.files:
-            self.files.delete_file(self._there(_at(name, file)))
+            if self._size(_at(name, file)) is not None:
+                self.files.delete_file(self._there(_at(name, file)))
             if self.local is None:
-                (self.cache / name / file if file else self.cache / name).unlink(missing_ok=True)
+                (self.cache / _at(name, file)).unlink(missing_ok=True)
 
     def _there(self, name: str) -> str:
         return f"{self.root}/{name}"
