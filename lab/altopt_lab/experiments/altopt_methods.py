@@ -22,6 +22,7 @@ from altopt_lab.experiments import config
 from altopt_lab.experiments.config import AltOptConfig
 from altopt_lab.experiments.context import DatasetContext
 from altopt_lab.experiments.method import Fitted, Method, Settings, projected_on, visible_labels
+from altopt_lab.experiments.protocols import FIXED_ON
 from altopt_lab.metrics import accuracy
 
 INDUCTIVE_SETTINGS: Settings = {"restart": 1.0, "n_pseudo": 0, "n_rounds": 0}
@@ -51,6 +52,11 @@ class AltOptMethod(Method):
     def space(self, *, inductive: bool = False) -> SearchSpace:
         fixed = {*dict(self.fixed), *(INDUCTIVE_SETTINGS if inductive else ())}
         return {key: choices for key, choices in config.SEARCH_SPACE.items() if key not in fixed}
+
+    def fixed_on(self, dataset: str) -> Settings:
+        """An MLP of these sizes, its epochs spread over the rounds."""
+        fixed = dict(FIXED_ON.get(dataset, {}))
+        return {"encoder": "mlp", "total_epochs": fixed.pop("n_epochs"), **fixed} if fixed else {}
 
     def initial_settings(self) -> list[Settings]:
         return [projected_on(start, self.space()) for start in config.INITIAL_SETTINGS]

@@ -1,6 +1,6 @@
 """Baselines as methods that are compared."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ from altopt_lab.baselines import SearchSpace
 from altopt_lab.baselines.baseline import Baseline
 from altopt_lab.experiments.context import DatasetContext
 from altopt_lab.experiments.method import Fitted, Method, Settings, projected_on, visible_labels
+from altopt_lab.experiments.protocols import FIXED_ON
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,10 @@ class BaselineMethod(Method):
 
     def space(self, *, inductive: bool = False) -> SearchSpace:
         return self.kind.search_space(inductive=inductive)
+
+    def fixed_on(self, dataset: str) -> Settings:
+        known = {field.name for field in fields(self.kind)}
+        return {key: value for key, value in FIXED_ON.get(dataset, {}).items() if key in known}
 
     def initial_settings(self) -> list[Settings]:
         """As it comes, and on features read in another way: a short search must not miss what a graph needs."""

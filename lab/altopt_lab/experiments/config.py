@@ -52,12 +52,12 @@ class AltOptConfig:
     n_steps : int or None
         The paper's K; None solves F to a tolerance.
     inputs : "reduced", "plain" or "hops"
-    row_exponent, n_components, root
-        Settings of the inputs.
+    row_exponent, n_components, root, scale_rows
+        Settings of the inputs; plain ones divide rows by their sum if `scale_rows`.
     encoder : "linear" or "mlp"
     C, sharpness
         Settings of the linear encoder.
-    loss, hidden, dropout, weight_decay, learning_rate, n_members
+    loss, hidden, n_layers, dropout, weight_decay, learning_rate, n_members
         Settings of the MLP.
     total_epochs : int
         Spread over the rounds; an epoch of the linear encoder is one iteration of L-BFGS.
@@ -82,11 +82,13 @@ class AltOptConfig:
     row_exponent: float = 0.5
     n_components: int = 256
     root: bool = False
+    scale_rows: bool = True
     encoder: Literal["linear", "mlp"] = "linear"
     C: float | None = 5.0
     sharpness: float = 2.0
     loss: Literal["ce", "mse"] = "ce"
     hidden: int = 64
+    n_layers: int = 2
     dropout: float = 0.5
     weight_decay: float = 5e-3
     learning_rate: float = 0.01
@@ -130,7 +132,7 @@ class AltOptConfig:
             return LinearEncoder(C=self.C, sharpness=self.sharpness)
         plain = self.inputs == "plain"  # dropout of words is usual; of the leading directions it costs points
         member = MLPEncoder(
-            hidden=(self.hidden,),
+            hidden=(self.hidden,) * (self.n_layers - 1),
             dropout=self.dropout,
             input_dropout=self.dropout if plain else 0.0,
             learning_rate=self.learning_rate,
@@ -141,7 +143,7 @@ class AltOptConfig:
 
     def _inputs(self) -> Inputs:
         if self.inputs == "plain":
-            return DiffusedInputs(scale_rows=True)
+            return DiffusedInputs(scale_rows=self.scale_rows)
         diffused = ReducedInputs(self.n_components, self.row_exponent, by_kind=self.root)
         if self.inputs == "reduced":
             return diffused

@@ -58,6 +58,10 @@ class Method(ABC):
         """The choices for each setting that is tuned."""
         return {}
 
+    def fixed_on(self, dataset: str) -> Settings:
+        """What the protocol of a data set fixes, in this method's settings: the sizes of its network, say."""
+        return {}
+
     def initial_settings(self) -> list[Settings]:
         """Settings that a search tries first."""
         return []

@@ -27,9 +27,16 @@ def notes(paper_table: str) -> tuple[str, ...]:
     return tuple(_all()[paper_table]["notes"])
 
 
+def in_cell(paper_table: str, cell: Cell) -> dict[str, Any]:
+    """The figures of a cell by method; the paper names a given split by its share of labels."""
+    cells = published(paper_table)
+    named = [name for name in cells if cell.n_splits == 1 and name.startswith(f"{cell.dataset} ")]
+    return dict(cells.get(named[0] if named else str(cell), {}))
+
+
 def accuracy(method: str, cell: Cell) -> float | None:
     """The paper's mean accuracy in a cell of its transductive tables."""
-    figures = published("transductive").get(str(cell), {}).get(method)
+    figures = in_cell("transductive", cell).get(method)
     return None if figures is None else float(figures[0])
 
 

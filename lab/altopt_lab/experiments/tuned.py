@@ -43,16 +43,17 @@ def chosen_elsewhere(method: Method, name: str) -> list[Settings]:
 
 def tuned_settings(method: Method, cell: Cell) -> tuple[Settings, str]:
     """The settings of a method in a cell, and in words where they come from."""
+    fixed = method.fixed_on(cell.dataset)
     if method.tuned_by is None:
-        return {}, "fixed"
+        return fixed, "fixed"
     name = name_in_file(method, cell)
     entries = read(file_of(method.name))
     if name not in entries and name.endswith(BY_SHARE):
         name = cell.dataset
     entry = entries.get(name)
     if entry is None:
-        return {}, "defaults: not tuned"
-    return dict(entry["settings"]), f"{file_of(method.name).name}: {name}"
+        return fixed, "defaults: not tuned"
+    return dict(entry["settings"]) | fixed, f"{file_of(method.name).name}: {name}"
 
 
 @lru_cache(maxsize=64)

@@ -100,7 +100,7 @@ def tune(
     winner = trials.ranking(n_most, effort.longest_fit)[0]
     scored = trials.by_settings[trials.canonical(winner)]
     entry = {
-        "settings": winner,
+        "settings": {key: value for key, value in winner.items() if key not in trials.fixed},
         "validation_accuracy": round(mean(scored.scores.values()), 6),
         "rate": cell.rate,
         "splits": sorted(scored.scores),
@@ -126,6 +126,7 @@ class Trials:
         self, method: Method, cell: Cell, name: str, context: DatasetContext, records: Records
     ) -> None:
         self.method, self.cell, self.name, self.context, self.records = method, cell, name, context, records
+        self.fixed = method.fixed_on(cell.dataset)
         self.by_settings: dict[str, Scores] = {}
         for line in records.lines:
             alike = line.get("by_class_size", False) == cell.stratified_validation
@@ -133,7 +134,11 @@ class Trials:
                 self._keep(line["settings"], line["split_seed"], line["validation_accuracy"], line["seconds"])
 
     def canonical(self, settings: Settings) -> str:
-        return repr(sorted(self.method.drop_unused(settings).items()))
+        return repr(sorted(self.used(settings).items()))
+
+    def used(self, settings: Settings) -> Settings:
+        """With what the data set fixes, without what then has no effect."""
+        return self.method.drop_unused(settings | self.fixed)
 
     def n_within(self, space: dict[str, tuple[Any, ...]]) -> int:
         """How many chose all that the space has by now; others, from when it was smaller, only guide the search."""
@@ -143,14 +148,14 @@ class Trials:
         )
 
     def _keep(self, settings: Settings, split: int, score: float, seconds: float) -> None:
-        settings = self.method.drop_unused(settings)
+        settings = self.used(settings)
         entry = self.by_settings.setdefault(self.canonical(settings), Scores(settings, {}, seconds))
         entry.scores[split] = score
         entry.seconds = min(entry.seconds, seconds)
 
     def score(self, settings: Settings, seed: int) -> float:
         """Validation accuracy on a tuning split; fitted if it is not on record."""
-        settings = self.method.drop_unused(settings)
+        settings = self.used(settings)
         known = self.by_settings.get(self.canonical(settings))
         if known is not None and seed in known.scores:
             return known.scores[seed]
@@ -217,7 +222,7 @@ def past_trial(study: Any, space: dict[str, tuple[Any, ...]], entry: Scores, eff
     """A trial on record as optuna knows it."""
     import optuna
 
-    full = {key: entry.settings.get(key, choices[0]) for key, choices in space.items()}
+    full = projected_on(entry.settings, space)
     means = {step: mean(list(entry.scores.values())[: step + 1]) for step in range(len(entry.scores))}
     finished = len(entry.scores) >= effort.n_splits
     state = optuna.trial.TrialState.COMPLETE if finished else optuna.trial.TrialState.PRUNED

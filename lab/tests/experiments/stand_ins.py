@@ -21,6 +21,9 @@ class StandIn:
     def space(self, *, inductive=False):
         return {"good": (0.1, 0.5, 0.9), "useless": (1, 2), "slow": (False, True)}
 
+    def fixed_on(self, dataset):
+        return {}
+
     def initial_settings(self):
         return [{"good": 0.1, "useless": 1, "slow": False}]
 

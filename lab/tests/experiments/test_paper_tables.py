@@ -118,7 +118,9 @@ def test_claims_are_met_or_not_by_the_records():
 def test_first_repetitions_of_everything_come_before_any_second():
     works = reproduce.planned(list(PAPER_TABLES), RunFilter())
     splits = [
-        work.split for work in works if isinstance(work, Run) and work.seed % 3 == 0 and not work.change
+        work.split
+        for work in works
+        if isinstance(work, Run) and work.seed % 3 == 0 and not work.change and work.cell.n_splits > 1
     ]
     assert splits == sorted(splits)
     assert len(works) == len({work.key for work in works})

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from altopt_lab.experiments import published
-from altopt_lab.experiments.protocols import N_SPLITS, RATES, Cell
+from altopt_lab.experiments.protocols import N_SEEDS, N_SPLITS, OGB_CELLS, RATES, Cell
 from altopt_lab.experiments.tables.paper_table import (
     PaperTable,
     RecordIndex,
@@ -24,6 +24,7 @@ UPDATES = {f"ALT-OPT-{k}": k for k in (1, 2, 3, 4, 5)}
 FULL_NAME = "ALT-OPT-Full"
 STEPS = (10, 20, 30)
 EPOCH_CELLS = tuple(Cell(name, "20") for name in ("Cora", "CiteSeer", "PubMed"))
+BEST_CELLS = (*(Cell("Cora", rate) for rate in RATES), OGB_CELLS[0])
 EPOCH_METHODS = (
     "APPNP",
     "APPNP, PyTorch Geometric's layer",
@@ -170,9 +171,15 @@ def show_epoch_time(index: RecordIndex) -> list[Shown]:
 def plan_best_epochs(only: RunFilter) -> list[ScheduledRun]:
     return [
         scheduled
-        for cell in filter(only.matches, (Cell("Cora", rate) for rate in RATES))
+        for cell in filter(only.matches, BEST_CELLS)
         for method, change in (("ALT-OPT", FULL), ("APPNP", ()))
-        for scheduled in repeated(method, cell, only.n_splits or N_SPLITS, only.n_runs or 1, change)
+        for scheduled in repeated(
+            method,
+            cell,
+            min(only.n_splits or N_SPLITS, cell.n_splits),
+            only.n_runs or (N_SEEDS if cell in OGB_CELLS else 1),
+            change,
+        )
     ]
 
 
@@ -193,13 +200,12 @@ def best_epochs(index: RecordIndex, cell: Cell) -> dict[str, tuple[float, float]
 
 def show_best_epochs(index: RecordIndex) -> list[Shown]:
     rows = []
-    for cell, paper in published.published("best-epochs").items():
-        dataset, rate = cell.split()
-        ours = best_epochs(index, Cell(dataset, rate)) if dataset == "Cora" else {}
+    for cell in BEST_CELLS:
+        paper, ours = published.in_cell("best-epochs", cell), best_epochs(index, cell)
         for method in ("APPNP", FULL_NAME):
             epochs, seconds = ours.get(method, (None, None))
             mine = (NOT_RUN, "") if epochs is None else (f"{epochs:.0f}", f"{seconds:.3f}")
-            rows.append((cell, method, *mine, str(paper[method][0]), f"{paper[method][1]:.2f}"))
+            rows.append((str(cell), method, *mine, str(paper[method][0]), f"{paper[method][1]:.2f}"))
     notes = (
         "The epoch that did best on validation labels and the seconds of training up to it, means over splits. Of "
         "ALT-OPT-Full the 100 epochs before the first round count as epochs, as in the paper, but their time, "

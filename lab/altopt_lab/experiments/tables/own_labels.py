@@ -24,7 +24,7 @@ TWENTY = tuple(cell for cell in CELLS if cell.rate == "20")
 
 def plan(only: RunFilter) -> list[ScheduledRun]:
     schedule = []
-    for method, cells in ((OURS, CELLS), (RECIPE, CELLS), *((name, JUDGED) for name in UNAIDED)):
+    for method, cells in ((OURS, CELLS), (RECIPE, CELLS), *((name, CELLS) for name in UNAIDED)):
         for cell in filter(only.matches, cells):
             few = method in UNAIDED and cell.dataset in CO_OCCURRENCE
             schedule += repeated(method, cell, only.n_splits or (3 if few else N_SPLITS), 1)

@@ -11,7 +11,7 @@ from altopt_lab.baselines import LP
 from altopt_lab.experiments import published
 from altopt_lab.experiments.config import SEARCH_SPACE, AltOptConfig
 from altopt_lab.experiments.methods import METHODS
-from altopt_lab.experiments.protocols import N_SPLITS, RATES, Cell, split_of
+from altopt_lab.experiments.protocols import N_SPLITS, OGB_CELLS, RATES, Cell, split_of
 from altopt_lab.experiments.run import Change
 from altopt_lab.experiments.tables.paper_table import (
     PaperTable,
@@ -40,7 +40,7 @@ FULL: Change = (("n_rounds", "full"),)
 ROUNDS: dict[str, Change] = {f"ALT-OPT-{k}": (("n_rounds", k),) for k in (1, 2, 3, 4, 5)} | {
     "ALT-OPT-Full": FULL
 }
-ROUND_CELLS = (Cell("Cora", "20"), Cell("CiteSeer", "20"), Cell("PubMed", "20"))
+ROUND_CELLS = (Cell("Cora", "20"), Cell("CiteSeer", "20"), Cell("PubMed", "20"), *OGB_CELLS)
 
 
 def plan_ablation(only: RunFilter) -> list[ScheduledRun]:
@@ -202,7 +202,9 @@ def plan_rounds(only: RunFilter) -> list[ScheduledRun]:
         scheduled
         for cell in filter(only.matches, ROUND_CELLS)
         for change in ROUNDS.values()
-        for scheduled in repeated("ALT-OPT", cell, only.n_splits or N_SPLITS, only.n_runs or 1, change)
+        for scheduled in repeated(
+            "ALT-OPT", cell, min(only.n_splits or N_SPLITS, cell.n_splits), only.n_runs or 1, change
+        )
     ]
 
 
