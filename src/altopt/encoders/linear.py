@@ -80,13 +80,14 @@ class LinearLearner(Learner):
 
     def train(self, X: Any, targets: Array, weights: Array, n_epochs: int) -> float:
         X = sp.csr_array(X) if sp.issparse(X) else np.ascontiguousarray(X)
+        X_transposed = sp.csr_array(X.T) if sp.issparse(X) else None
         weighted = np.ascontiguousarray(targets * weights[:, None], dtype=np.float32)
         size, by_class = self.W.size, self.W.T.shape  # the weights of a class are contiguous
         C = (self.settings.C or C_from_effective_rank(X)) * self.settings.C_scale
 
         def loss(flat: Array) -> tuple[float, Array]:
             W, b = flat[:size].reshape(by_class), flat[size:]
-            value, slope_W, slope_b = softmax_regression(X, W, b, weighted)
+            value, slope_W, slope_b = softmax_regression(X, W, b, weighted, X_transposed)
             total = value + float(np.sum(W * W)) / (2 * C)
             return total, np.concatenate([(slope_W + W / C).ravel(), slope_b])
 

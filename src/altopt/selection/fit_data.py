@@ -151,9 +151,11 @@ class FitData:
         return inputs.prepare(self.source.with_codes(codes))
 
     def drop_other_inputs(self, candidate: Candidate) -> None:
-        """Keep this candidate's inputs only."""
-        self._made = {inputs: made for inputs, made in self._made.items() if inputs == candidate.inputs}
-        self._parts.clear()
+        """Keep this candidate's inputs only; their parts too, where labels make them anew for every fold."""
+        inputs = candidate.inputs
+        self._made = {other: made for other, made in self._made.items() if other == inputs}
+        kept = inputs.parts if isinstance(inputs, BlockInputs) and inputs.reads_labels else ()
+        self._parts = {part: made for part, made in self._parts.items() if part in kept}
 
     def with_data_dependent_settings(self, candidate: Candidate) -> Candidate:
         """The candidate ready to be fitted: with what its inputs decide, without its relations to others."""

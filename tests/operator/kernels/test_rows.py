@@ -132,9 +132,12 @@ def test_softmax_regression_by_either_way_is_the_plain_one(kind):
     W, b, targets = rng.normal(size=(4, d)), rng.normal(size=4), rng.random((300, 4)).astype(np.float32)
     assert rows.fits_in_one_pass(sp.csr_array(X) if kind == "sparse" else X, 4) == (kind == "wide")
     truth = reference.softmax_regression(X.astype(float), W, b, targets.astype(float))
-    results = rows.softmax_regression(sp.csr_array(X) if kind == "sparse" else X, W, b, targets)
-    for ours, right in zip(results, truth):
-        assert_allclose(ours, right, rtol=1e-4, atol=1e-4)
+    given = sp.csr_array(X) if kind == "sparse" else X
+    transposes = (None, sp.csr_array(X.T)) if kind == "sparse" else (None,)
+    for X_transposed in transposes:
+        results = rows.softmax_regression(given, W, b, targets, X_transposed)
+        for ours, right in zip(results, truth):
+            assert_allclose(ours, right, rtol=1e-4, atol=1e-4)
 
 
 def test_the_gradient_of_the_cross_entropy_is_its_derivative():
