@@ -46,6 +46,14 @@ def reproduce(
         ),
     ] = None,
     retry: Annotated[bool, typer.Option("--retry", help="Try again what failed before.")] = False,
+    figures: Annotated[
+        bool,
+        typer.Option(
+            "--figures",
+            help="Draw ablation, top-k, sensitivity and inductive as PNG and SVG, into a folder figures beside the "
+            "records.",
+        ),
+    ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
 ) -> None:
     """Make the runs of a table or figure of the paper, or of breadth, that are not on record yet, and print it.
@@ -53,9 +61,12 @@ def reproduce(
     Stopped at any time, the same command goes on. Several may work on one file of records at once.
     """
     from altopt.cli.progress import Works
+    from altopt_lab.experiments.figures import with_figures
     from altopt_lab.experiments.reproduce import find, read_budget, request, results, tuning
 
     seconds = read_budget(budget)
+    if figures and what in (BREADTH, "tuning"):
+        with_figures([what])  # refuses: neither has a figure
     if what == BREADTH:
         from altopt_lab.breadth import matrix
 
@@ -72,5 +83,6 @@ def reproduce(
             typer.echo(tuning(only, out, data, seconds, works.say))
             return
         names = find(what)
-        text = results(names, only, out, data, seconds, retry, works)
+        drawn = out.parent / "figures" if figures else None
+        text = results(names, only, out, data, seconds, retry, works, drawn)
     typer.echo(text)

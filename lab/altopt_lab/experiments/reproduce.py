@@ -10,6 +10,7 @@ from altopt.datasets import available
 from altopt.errors import InputError
 from altopt_lab.experiments import tuned
 from altopt_lab.experiments.context import DatasetContexts
+from altopt_lab.experiments.figures import with_figures, write_figures
 from altopt_lab.experiments.methods import METHODS, find_method
 from altopt_lab.experiments.protocols import Cell, find_rate
 from altopt_lab.experiments.run import Run
@@ -79,8 +80,13 @@ def results(
     budget: float,
     retry: bool,
     on_progress: ProgressCallback,
+    figures: Path | None = None,
 ) -> str:
-    """Do the work that is not on record yet; the tables as text, and what is left."""
+    """Do the work that is not on record yet; the tables as text, and what is left.
+
+    Figures are drawn into the folder `figures`, where one is named.
+    """
+    to_draw = [] if figures is None else with_figures(names)
     wanted = planned(names, only)
     if not wanted:
         raise InputError(
@@ -101,7 +107,11 @@ def results(
         recorded = list(work_through(wanted, records, contexts, budget, retry, on_progress))
     index = RecordIndex(recorded)
     parts = [text_of(shown) for name in names for shown in PAPER_TABLES[name].show(index)]
-    return "\n".join([*filter(None, parts), standing(recorded, len(wanted), out, filter(None, lacking))])
+    parts.append(standing(recorded, len(wanted), out, filter(None, lacking)))
+    if figures is not None:
+        drawn = write_figures(to_draw, index, figures)
+        parts.append(f"Drew {', '.join(map(str, drawn))}." if drawn else "No figure has a run on record yet.")
+    return "\n".join(filter(None, parts))
 
 
 def was_run(cell: str) -> bool:

@@ -271,6 +271,16 @@ class FittedModel:
         view.flags.writeable = False
         return view
 
+    def shared(self) -> "FittedModel":
+        """The model as it is now, without copies: labels that other threads give this one do not change it.
+
+        Its per-node arrays are handed out to the thread that asks; all else changes by edges and nodes alone.
+        """
+        with self.lock:
+            state = {entry.name: getattr(self, entry.name) for entry in fields(self) if entry.init}
+            state |= {name: self.hand_out(name) for name in per_node_fields()}
+            return FittedModel(**state | {"last_graph": self.graph})
+
     def replace_graph(self, graph: Graph) -> None:
         """Another graph; the system made from the last one is dropped."""
         self.last_graph, self._system = graph, None

@@ -20,9 +20,10 @@ from altopt_lab.experiments.tables.paper_table import (
     ScheduledRun,
     repeated,
 )
+from altopt_lab.experiments.tables.studies import series_of
 from altopt_lab.experiments.tables.transductive import large_graphs
 from altopt_lab.experiments.tuned import tuned_settings
-from altopt_lab.table import Shown, Table
+from altopt_lab.table import Chart, Shown, Table
 
 INDUCTIVE_METHODS = ("ALT-OPT", "MLP", "GCN", "APPNP", "SGC", "C&S")
 STAND_INS = ("PubMed", "CS", "Physics")  # graphs that could be fetched, under the same protocol
@@ -74,6 +75,15 @@ def show_inductive(index: RecordIndex) -> list[Shown]:
     )
     columns = ("method", *(cell.dataset for cell in INDUCTIVE_CELLS))
     return [Table("Accuracy on nodes unseen in training", columns, rows, notes)]
+
+
+def inductive_charts(index: RecordIndex) -> list[Shown]:
+    """The same as bars: a group for each data set, methods side by side."""
+    series = [
+        series_of(index, method, method, [(cell.dataset, cell, ()) for cell in INDUCTIVE_CELLS])
+        for method in INDUCTIVE_METHODS
+    ]
+    return [Chart("Nodes unseen in training", "", "test accuracy, %", series, kind="bars")]
 
 
 def what_the_encoder_reads() -> str:

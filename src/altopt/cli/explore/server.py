@@ -2,7 +2,8 @@
 
 import csv
 import io
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from importlib.resources import files
 from typing import Annotated, Any
 
@@ -17,6 +18,7 @@ from altopt.errors import InputError, require_extra
 from altopt.fitted.picture import name_of
 from altopt.graph.validation import UNKNOWN
 
+N_THREADS = 4  # that answer: they take turns, and each keeps memory of its own
 N_LATEST = 50  # answers that a tab is told of at once
 MAX_ID = 200  # characters of a search
 REFUSALS: dict[int | str, str] = {
@@ -35,8 +37,16 @@ def application(session: Session, token: str, hosts: set[str]) -> Guard:
     from fastapi.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
     from pydantic import BaseModel, ConfigDict, Field
 
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        import anyio.to_thread
+
+        anyio.to_thread.current_default_thread_limiter().total_tokens = N_THREADS
+        yield
+
     app = FastAPI(
         title="altopt explore",
+        lifespan=lifespan,
         version=__version__,
         docs_url=None,
         redoc_url=None,

@@ -1,5 +1,6 @@
 """A labelling session: one model in memory, changed by answers that several people give, and stored as they come."""
 
+import copy
 import json
 import threading
 import time
@@ -259,29 +260,40 @@ class Session:
                     show(str(error), err=True)
 
     def store(self) -> list[str]:
-        """Bring the answers into the model's folder; returns what to tell."""
-        with self.lock:
-            if not self.pending:
-                return []
-            numbers, self.pending, self.first_pending = self.pending, [], 0.0
-        try:
-            with outputs.held(self.folder):
+        """Bring the answers into the model's folder, and let others come meanwhile; returns what to tell."""
+        if not self.pending:
+            return []
+        with outputs.held(self.folder):
+            numbers, model = self.as_it_is()
+            try:
                 try:
-                    told = outputs.store(self.model, self.folder)
+                    told = outputs.store(model, self.folder)
                 except InputError as error:
                     if "changed by another process" not in str(error):
                         raise
                     with self.lock:
                         self.load()
-                        told = outputs.store(self.model, self.folder)
-                        numbers, self.pending = sorted({*numbers, *self.pending}), []
-        except BaseException:
-            with self.lock:
-                self.pending = [*numbers, *self.pending]
-                self.first_pending = self.last_answer = time.monotonic()
-            raise
-        self.journal.mark_stored(numbers)
+                    numbers, model = self.as_it_is()
+                    told = outputs.store(model, self.folder)
+            except BaseException:
+                with self.lock:
+                    self.pending = sorted({*numbers, *self.pending})
+                    self.first_pending = self.last_answer = time.monotonic()
+                raise
+        with self.lock:
+            self.journal.mark_stored(numbers)
         return told
+
+    def as_it_is(self) -> tuple[list[int], AltOpt]:
+        """The answers that the folder has not, and a model that has them and that no further one changes.
+
+        Answers change per-node arrays alone, and of one that is handed out here other threads change a copy.
+        """
+        with self.lock:
+            numbers, self.pending, self.first_pending = self.pending, [], 0.0
+            shared = copy.copy(self.model)
+            shared._fitted = self.fitted.shared()
+            return numbers, shared
 
     def close(self) -> list[str]:
         """Bring what is left into the folder, and let the journal go."""
