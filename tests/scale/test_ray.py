@@ -1,0 +1,183 @@
+"""Jobs on Ray: the same bits as here with any number of workers, and whoever is killed."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from altopt.errors import InputError, MissingExtra
+from altopt.scale.job import Job
+from altopt.scale.runner import Here
+from altopt.scale.store import Store
+from scale_jobs import contents, tree, until
+
+ray = pytest.importorskip("ray")
+
+from altopt.scale.ray_runner import Ray  # noqa: E402
+
+BUDGET = 1 << 24
+TESTS = Path(__file__).parent.parent
+DRIVER = """
+import sys
+from scale_jobs import tree
+from altopt.scale.ray_runner import Ray
+from altopt.scale.store import Store
+with Ray(Store(sys.argv[1]), workers=2, budget=1 << 24) as runner:
+    runner.run(tree())
+"""
+
+
+@pytest.fixture(scope="module")
+def orders(tmp_path_factory):
+    """The folder that tells jobs in workers to die or to wait; workers read its name when they start."""
+    return tmp_path_factory.mktemp("orders")
+
+
+@pytest.fixture(scope="module")
+def environment(orders):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RAY_AUTH_MODE", "disabled")
+        patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+        patch.setenv("PYTHONPATH", f"{TESTS}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
+        patch.setenv("ALTOPT_TEST_ORDERS", str(orders))
+        yield
+
+
+@pytest.fixture(scope="module")
+def cluster(environment):
+    """Two machines in one: three processors, of which tests take one or two away and bring them back."""
+    from ray.cluster_utils import Cluster
+
+    machine = {"object_store_memory": 80 << 20, "memory": 1 << 30}
+    cluster = Cluster(
+        initialize_head=True, head_node_args={"num_cpus": 2, "include_dashboard": False, **machine}
+    )
+    cluster.add_node(num_cpus=1, **machine)
+    ray.init(address=cluster.address, log_to_driver=False, logging_level="error")
+    yield cluster
+    ray.shutdown()
+    cluster.shutdown()
+
+
+@pytest.fixture(scope="module")
+def expected(tmp_path_factory):
+    runner = Here(Store(tmp_path_factory.mktemp("here")), BUDGET)
+    runner.run(tree())
+    return contents(runner.store, tree())
+
+
+@pytest.mark.parametrize("workers", [1, 2, 3])
+def test_any_number_of_workers_gives_the_bits_of_one_process(cluster, tmp_path, expected, workers):
+    done = []
+    store = Store(f"file://{tmp_path}/store", tmp_path / "cache")
+    with Ray(store, workers, budget=BUDGET, on_done=done.append) as runner:
+        runner.run(tree())
+        written = store.bytes_written
+        runner.run(tree())
+    assert contents(store, tree()) == expected
+    assert len(done) == 2 * len(tree())
+    assert store.bytes_written == written  # nothing was made twice
+    assert store.bytes_read >= sum(len(expected[name]) for job in tree() for name in job.inputs)
+
+
+@pytest.mark.parametrize("position", [0, 3, -1], ids=["draw", "halve", "mix"])
+def test_a_killed_worker_costs_its_job(cluster, orders, tmp_path, expected, position):
+    order = orders / f"die-{tree()[position].name}"
+    order.touch()
+    with Ray(Store(tmp_path), 2, budget=BUDGET) as runner:
+        runner.run(tree())
+    assert not order.exists()
+    assert contents(Store(tmp_path), tree()) == expected
+
+
+def test_a_removed_machine_costs_its_jobs(cluster, orders, tmp_path, expected):
+    extra = cluster.add_node(num_cpus=1, memory=1 << 30, object_store_memory=80 << 20)
+    cluster.wait_for_nodes()
+    drawn = [Job("draw", {"seed": k, "size": 1000}, (), ("numbers",)) for k in range(4)]
+    for job in drawn:
+        (orders / f"wait-{job.name}").touch()
+    with Ray(Store(tmp_path), 4, budget=BUDGET) as runner:
+        running = threading.Thread(target=runner.run, args=([*drawn, *tree()],))
+        running.start()
+        until(
+            lambda: all((orders / f"waiting-{job.name}").exists() for job in drawn)
+        )  # one on each processor
+        cluster.remove_node(extra, allow_graceful=False)
+        for job in drawn:
+            (orders / f"wait-{job.name}").unlink()
+        running.join()
+    assert contents(Store(tmp_path), tree()) == expected
+    assert all(job.is_done(Store(tmp_path)) for job in drawn)
+
+
+def test_a_killed_driver_resumes(cluster, orders, tmp_path, expected):
+    held = tree()[-1]
+    order = orders / f"wait-{held.name}"
+    order.touch()
+    driver = subprocess.Popen([sys.executable, "-c", DRIVER, str(tmp_path)], start_new_session=True)
+    until(lambda: (orders / f"waiting-{held.name}").exists())
+    driver.send_signal(signal.SIGKILL)
+    driver.wait()
+    order.unlink()
+    store = Store(tmp_path)
+    made = {name: (tmp_path / name).stat().st_mtime_ns for job in tree()[:-1] for name in job.files}
+    with Ray(store, 2, budget=BUDGET) as runner:
+        runner.run(tree())
+    assert {name: (tmp_path / name).stat().st_mtime_ns for name in made} == made
+    assert contents(store, tree()) == expected
+
+
+def test_an_error_of_a_job_is_raised_as_it_is_and_the_rest_is_cancelled(cluster, orders, tmp_path):
+    held = tree()[1]
+    (orders / f"wait-{held.name}").touch()
+    absent = Job("mix", {}, ("absent",), ("numbers",))
+    with (
+        Ray(Store(tmp_path), 2, budget=BUDGET) as runner,
+        pytest.raises(InputError, match="holds no absent") as caught,
+    ):
+        runner.run([held, absent])
+    assert type(caught.value) is InputError
+    (orders / f"wait-{held.name}").unlink()
+    assert not held.is_done(Store(tmp_path))
+
+
+def test_a_storage_that_workers_do_not_share_is_refused(cluster, tmp_path, monkeypatch):
+    store = Store(tmp_path / "mine")
+    monkeypatch.setattr(
+        store, "place", str(tmp_path / "theirs")
+    )  # as a local disk is: another one on each machine
+    with (
+        pytest.raises(InputError, match="is not shared: machine .* does not see"),
+        Ray(store, 2, budget=BUDGET),
+    ):
+        pass
+    assert list((tmp_path / "mine").iterdir()) == []
+
+
+def test_more_memory_than_any_machine_has_is_refused(cluster, tmp_path):
+    with pytest.raises(InputError, match="none offers more than"), Ray(Store(tmp_path), 2, budget=1 << 40):
+        pass
+
+
+def test_a_job_that_is_lost_again_and_again_is_an_error(cluster, tmp_path, monkeypatch):
+    monkeypatch.setattr("altopt.scale.ray_runner.RETRIES", 1)
+    with (
+        Ray(Store(tmp_path), 1, budget=BUDGET) as runner,
+        pytest.raises(InputError, match="'crash' was lost 2 times with its worker"),
+    ):
+        runner.run([Job("crash", {}, (), ("nothing",))])
+
+
+def test_without_ray_the_extra_is_named(monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(MissingExtra, match=r"altopt\[ray\]"):
+        Ray(Store(tmp_path), 2)
+
+
+def test_core_does_not_import_ray():
+    code = "import sys, altopt.cli.main, altopt.scale.ray_runner; assert 'ray' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)
