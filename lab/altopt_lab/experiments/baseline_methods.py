@@ -1,11 +1,12 @@
 """Baselines as methods that are compared."""
 
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from altopt.datasets.splits import Split, hide
+from altopt_lab import provenance
 from altopt_lab.baselines import SearchSpace
 from altopt_lab.baselines.baseline import Baseline
 from altopt_lab.experiments.context import DatasetContext
@@ -16,6 +17,8 @@ from altopt_lab.experiments.protocols import FIXED_ON
 @dataclass(frozen=True)
 class BaselineMethod(Method):
     """A peer, tuned once per data set, its best epoch by validation labels."""
+
+    depends_on: ClassVar[str] = provenance.PEERS
 
     kind: type[Baseline]
     name: str

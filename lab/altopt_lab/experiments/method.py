@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from altopt.arrays import Array
 from altopt.datasets import Dataset
 from altopt.datasets.splits import Split, hide
 from altopt.errors import InputError
+from altopt_lab import provenance
 from altopt_lab.baselines import SearchSpace
 from altopt_lab.experiments.context import DatasetContext
 
@@ -48,7 +49,11 @@ class Method(ABC):
         What validation labels are used for in a fit; "none" where they are not used.
     tuned_by : str or None
         When settings are chosen: "cell", for each data set and rate; "data set", once for each; None, never.
+    depends_on : str
+        Whose sources a fit depends on, by `provenance.code`.
     """
+
+    depends_on: ClassVar[str] = provenance.OURS
 
     name: str
     validation: str

@@ -58,6 +58,10 @@ class Run(Work):
     def needs_dataset(self) -> str:
         return self.cell.dataset
 
+    @property
+    def depends_on(self) -> str:
+        return find_method(self.method).depends_on
+
     def is_current(self, record: Record) -> bool:
         """Not when other settings have been chosen since."""
         method = find_method(self.method)

@@ -8,6 +8,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from altopt_lab import provenance
 from altopt_lab.bench.machine import describe
 from altopt_lab.bench.worker import WorkerError
 from altopt_lab.experiments.context import DatasetContext
@@ -26,7 +27,13 @@ class Work(ABC):
         What makes it this work and no other, in words.
     needs_dataset : str or None
         The data set that it reads.
+    depends_on : str
+        Whose sources its figure depends on, by `provenance.code`.
     """
+
+    @property
+    def depends_on(self) -> str:
+        return provenance.OURS
 
     @property
     @abstractmethod
@@ -56,7 +63,7 @@ class Work(ABC):
             record |= self.measure(contexts)
         except FAILURES as error:
             record |= {"failed": failure(error), "seconds": round(time.perf_counter() - began, 3)}
-        return record | made_on()
+        return record | {"fit_code": provenance.code()[self.depends_on]} | made_on()
 
 
 def failure(error: Exception) -> str:
@@ -72,5 +79,5 @@ def _machine() -> Record:
 
 
 def made_on() -> Record:
-    """Versions, machine and time."""
-    return {**_machine(), "made": datetime.now(UTC).strftime("%Y-%m-%d %H:%M")}
+    """Versions, machine, commit and time."""
+    return {**_machine(), "commit": provenance.commit(), "made": datetime.now(UTC).strftime("%Y-%m-%d %H:%M")}

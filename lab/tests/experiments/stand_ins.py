@@ -16,6 +16,7 @@ class StandIn:
     name: str = "stand-in"
     validation: str = "none"
     tuned_by: str = "data set"
+    depends_on: str = "altopt"
     fits: list = field(default_factory=list)
 
     def space(self, *, inductive=False):

@@ -18,6 +18,7 @@ from altopt_lab.experiments.context import DatasetContext, DatasetContexts
 from altopt_lab.experiments.protocols import INDUCTIVE, Cell, split_of
 from altopt_lab.experiments.run import Run
 from altopt_lab.experiments.runner import work_through
+from altopt_lab.provenance import code
 from altopt_lab.records import Records, read_records
 
 
@@ -152,6 +153,8 @@ def test_a_record_says_all_that_is_needed_to_do_it_again():
     assert first["seconds"] > 0
     assert first["peak_gb"] > 0
     assert {"altopt", "numpy", "torch"} <= set(first["versions"])
+    assert first["fit_code"] == code()["altopt"]
+    assert "commit" in first
     assert 0.3 < first["test_accuracy"] <= 1.0
     for part in ("test_accuracy", "validation_accuracy", "settings", "best_round"):
         assert first[part] == again[part]

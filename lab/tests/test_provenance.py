@@ -1,0 +1,43 @@
+"""The sum of sources: meaning counts, words do not; and every record carries it with the commit."""
+
+import subprocess
+
+from altopt_lab import provenance
+from altopt_lab.experiments.protocols import Cell
+from altopt_lab.experiments.run import Run
+from altopt_lab.experiments.work import made_on
+
+SOURCE = '"""Words."""\n\n\ndef f(x):\n    """More words."""\n    return x + 1  # why\n'
+
+
+def test_words_do_not_count_and_meaning_does(tmp_path):
+    def summed(text, name="a.py"):
+        (tmp_path / name).write_text(text)
+        found = provenance.sum_of([tmp_path])
+        (tmp_path / name).unlink()
+        return found
+
+    assert summed(SOURCE) == summed(SOURCE.replace("words", "prose").replace("# why", "# because"))
+    assert summed(SOURCE) != summed(SOURCE.replace("+ 1", "+ 2"))
+    assert summed("int a; // one\n", "a.cpp") == summed("int a; // two\n", "a.cpp")
+    assert summed("int a;\n", "a.cpp") != summed("int b;\n", "a.cpp")
+
+
+def test_all_that_is_named_exists():
+    package = provenance.Path(provenance.altopt.__file__).parent
+    assert all((package / part).exists() for part in (*provenance.FIT, *provenance.PEER_FIT))
+    ours, peers = provenance.code().values()
+    assert ours != peers
+
+
+def test_figures_of_peers_depend_on_their_own_sources():
+    cell = Cell("Cora", "20")
+    assert Run("APPNP", cell, 0, 0).depends_on == provenance.PEERS
+    assert Run("AltOpt()", cell, 0, 0).depends_on == provenance.OURS
+
+
+def test_a_record_names_the_commit(tmp_path):
+    assert made_on()["commit"] == provenance.commit()
+    assert provenance.git(tmp_path, "rev-parse", "HEAD") is None
+    subprocess.run(["git", "init", "-q", tmp_path], check=True)
+    assert provenance.git(tmp_path, "rev-parse", "--is-inside-work-tree") == "true"
