@@ -176,8 +176,10 @@ class AltOpt(FittedQuestions, ClassifierMixin, BaseEstimator):  # type: ignore[m
         """The paper to the letter: its steps, its step size, its schedule.
 
         `variant`: "mse" (Eqs. 4-5), "ce" (appendix A), "H" (squared Laplacian) or "N" (appendix C).
-        `diffusion=False` and `pseudo_labels=False` are its ablations. `n_rounds` updates of F are spread evenly
-        over `total_epochs`. Any parameter of AltOpt may be given besides.
+        `diffusion=False` and `pseudo_labels=False` are its ablations. F is updated `n_rounds` times, the paper's k,
+        with total_epochs / k epochs of the encoder between two updates; "full" updates it before every epoch. AltOpt's
+        own `n_rounds`, which does not count its last update, is then k - 1. Any parameter of AltOpt may be given
+        besides.
         """
         chosen = paper_settings(variant, diffusion, pseudo_labels, n_rounds, total_epochs, n_steps)
         return cls(**(chosen | settings))

@@ -31,7 +31,7 @@ MODELS = {
     ),
     "features alone": lambda: AltOpt(graph_view=NoGraphView, cross_fit=False, random_state=0),
     "paper": lambda: AltOpt.paper(total_epochs=10, n_rounds=2, cross_fit=False, random_state=0),
-    "paper, no rounds": lambda: AltOpt.paper(total_epochs=10, n_rounds=0, cross_fit=False, random_state=0),
+    "paper, one update": lambda: AltOpt.paper(total_epochs=10, n_rounds=1, cross_fit=False, random_state=0),
     "paper H": lambda: AltOpt.paper("H", total_epochs=10, n_rounds=2, cross_fit=False, random_state=0),
     "paper ce": lambda: AltOpt.paper("ce", total_epochs=10, n_rounds=2, cross_fit=False, random_state=0),
     "Jacobi": lambda: AltOpt(solver=JacobiSteps(n_steps=5), cross_fit=False, random_state=0),
@@ -162,8 +162,8 @@ def test_the_rest_of_a_fixed_number_of_steps_is_what_they_began_with(name):
         assert began == pytest.approx(explanation.tail[k], rel=1e-7, abs=explanation.error_bound + 1e-9)
 
 
-def test_the_paper_without_rounds_begins_at_the_labels():
-    model = fitted("paper, no rounds")
+def test_the_paper_with_one_update_begins_at_the_labels():
+    model = fitted("paper, one update")
     given = np.zeros((60, 2))
     given[model.labelled_] = model.Y_
     assert_array_equal(model.start_, given)

@@ -18,8 +18,10 @@ class MLPEncoder(Encoder):
 
     P = softmax(MLP(X)), where the parameters minimise, over the n training rows,
 
-        loss "mse":   sum_i w_i ||P_i - targets_i||^2 / n       (the paper)
+        loss "mse":   sum_i w_i ||P_i - targets_i||^2 / n
         loss "ce":    sum_i w_i CE(targets_i, P_i) / n
+
+    or, with reduction "sum", the sums themselves, as the paper has it: beside a sum weight decay counts 1/n as much.
 
     Needs torch: ``pip install "altopt[torch]"``.
 
@@ -32,6 +34,8 @@ class MLPEncoder(Encoder):
     learning_rate, weight_decay : float, default 0.01 and 5e-4
         Of Adam.
     loss : {"mse", "ce"}, default "mse"
+    reduction : {"mean", "sum"}, default "mean"
+        Over the rows of a step.
     batch_size : int or None, default None
         Rows per step; None takes all rows in one step.
     device : str, default "cpu"
@@ -56,6 +60,7 @@ class MLPEncoder(Encoder):
     learning_rate: float = 0.01
     weight_decay: float = 5e-4
     loss: Literal["mse", "ce"] = "mse"
+    reduction: Literal["mean", "sum"] = "mean"
     batch_size: int | None = None
     device: str = "cpu"
     fused: bool | None = None
@@ -68,6 +73,7 @@ class MLPEncoder(Encoder):
         check_number(self, "learning_rate", least=0)
         check_number(self, "weight_decay", least=0)
         check_choice(self, "loss", ("mse", "ce"))
+        check_choice(self, "reduction", ("mean", "sum"))
         check_count(self, "batch_size", optional=True)
         check_choice(self, "fused", (True, False, None))
 

@@ -7,6 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from altopt import AltOpt, diffuse
 from altopt.arrays import certainty, softmax
 from altopt.encoders import MLPEncoder
+from altopt.errors import InputError
 from altopt.graph import Graph
 from altopt.inputs import unit_sum
 from altopt.operator import NormalizedAdjacency
@@ -21,12 +22,14 @@ def by_hand(X, y, A, variant, l1=0.5, l2=5.0, tau=0.1, m=20, s=30, k=3, t=10, K=
     Y = np.eye(2)[np.maximum(y, 0)] * labelled[:, None]
     X_diffused = diffuse(A_tilde, X.astype(np.float32), restart=0.1, n_steps=10)
     X_diffused = X_diffused / np.abs(X_diffused).sum(axis=1, keepdims=True)
-    mlp = MLPEncoder(weight_decay=5e-5, loss="ce" if variant == "ce" else "mse").begin(X.shape[1], 2, seed)
+    loss = "ce" if variant in ("ce", "N") else "mse"
+    mlp = MLPEncoder(weight_decay=5e-5, loss=loss, reduction="sum").begin(X.shape[1], 2, seed)
     L = np.flatnonzero(labelled)
     mlp.train(X_diffused[L], Y[L], np.ones(len(L)), s)
-    F = Y
-    for last in [False] * k + [True]:
+    F, W = Y, None
+    for last in [False] * (k - 1) + [True]:
         P = mlp.predict(X_diffused)
+        W = certainty(P) if W is None else W
         for _ in range(K):
             kept = np.where(labelled[:, None], Y, F)
             LF = F - A_tilde @ F
@@ -34,19 +37,26 @@ def by_hand(X, y, A, variant, l1=0.5, l2=5.0, tau=0.1, m=20, s=30, k=3, t=10, K=
                 F = (A_tilde @ F + l1 * P + l2 * kept) / (l1 + l2 + 1)
             elif variant == "ce":
                 F = (l1 / 2 * np.log(P) + A_tilde @ F + l2 * kept) / (1 + l2)
+            elif variant == "N":
+                S = softmax(F, 1.0)
+                gradient = l1 * W[:, None] * (S - P) + 2 * LF + l2 * labelled[:, None] * (S - Y)
+                F = F - gradient / (2 * (l1 + l2 + 1))
             else:
                 half = l1 * (F - P) + (LF - A_tilde @ LF) + l2 * labelled[:, None] * (F - Y)
                 F = F - half / (l1 + l2 + 2)
         if last:
             return F
-        F = softmax(F, tau)
-        w = certainty(F)
-        U = most_certain_per_class(w, F.argmax(axis=1), ~labelled, m)
+        S = softmax(F, 1.0 if variant == "N" else tau)
+        W = w = certainty(S)
+        if variant == "N":  # every node, by its certainty; F itself goes on
+            U = np.flatnonzero(~labelled)
+        else:
+            U, F = most_certain_per_class(w, S.argmax(axis=1), ~labelled, m), S
         rows = np.concatenate([L, U])
-        mlp.train(X_diffused[rows], F[rows], np.concatenate([np.ones(len(L)), w[U]]), t)
+        mlp.train(X_diffused[rows], S[rows], np.concatenate([np.ones(len(L)), w[U]]), t)
 
 
-@pytest.mark.parametrize("variant", ["mse", "ce", "H"])
+@pytest.mark.parametrize("variant", ["mse", "ce", "H", "N"])
 def test_paper_is_algorithm_1_to_the_letter(variant):
     X, y, _, A = two_communities()
     model = AltOpt.paper(variant, n_pseudo=20, n_warmup=30, n_rounds=3, total_epochs=30, random_state=0)
@@ -84,14 +94,35 @@ def test_rounds_are_spread_evenly_over_the_epochs():
 def test_full_updates_F_in_every_epoch():
     X, y, _, A = two_communities()
     model = AltOpt.paper(n_rounds="full", total_epochs=12, n_warmup=5, random_state=0).fit(X, y, graph=A)
-    assert [entry["round"] for entry in model.trace_] == list(range(13))
+    assert model.n_iter_ == 12
 
 
-def test_k_updates_and_one_last():
+@pytest.mark.parametrize("k", [1, 2, 4])
+def test_k_updates_are_k_updates(k):
     X, y, _, A = two_communities()
-    model = AltOpt.paper(n_rounds=4, total_epochs=40, random_state=0).fit(X, y, graph=A)
-    assert len(model.trace_) == 5
-    assert model.outcome_.startswith("Reached n_rounds=4")
+    model = AltOpt.paper(n_rounds=k, total_epochs=40, random_state=0).fit(X, y, graph=A)
+    assert model.n_iter_ == k
+
+
+def test_no_update_of_F_is_refused():
+    with pytest.raises(InputError, match="n_rounds must be at least 1"):
+        AltOpt.paper(n_rounds=0)
+
+
+def test_the_papers_loss_is_a_sum():
+    """Beside a sum weight decay counts by the number of rows less: as a mean with as much less decay."""
+    X, y, _, _ = two_communities()
+    known = np.flatnonzero(y >= 0)
+    n, targets = len(known), np.eye(2)[y[known]]
+    states = []
+    for reduction, decay in (("sum", 0.01), ("mean", 0.01 / n), ("mean", 0.01)):
+        encoder = MLPEncoder(reduction=reduction, weight_decay=decay, dropout=0.0, input_dropout=0.0)
+        learner = encoder.begin(X.shape[1], 2, seed=0)
+        learner.train(X[known], targets, np.ones(n), 50)
+        states.append(learner.predict(X))
+    assert AltOpt.paper().encoder.reduction == "sum"
+    assert_allclose(states[0], states[1], atol=1e-3)
+    assert np.abs(states[0] - states[2]).max() > 1e-2
 
 
 def test_the_default_stops_early_and_says_why():

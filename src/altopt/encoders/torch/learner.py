@@ -88,7 +88,9 @@ class NetworkLearner(Learner):
             number, n_rows, rows = job
             x, t, w = batches.block(rows)
             loss = (w * self._loss(self._logits(x, mask_seed, number), t)).sum()
-            return torch.autograd.grad(loss / n_rows, parameters, allow_unused=True), loss.item()
+            return torch.autograd.grad(
+                loss / self._divisor(n_rows), parameters, allow_unused=True
+            ), loss.item()
 
         # torch draws its masks one after another, in whichever order blocks come: one at a time keeps the bits
         at_once = -(-batches.size // self._block) if self._fused() else 1
@@ -108,6 +110,10 @@ class NetworkLearner(Learner):
                 if self._is_done():
                     break
         return total / max(float(weights.sum()), 1e-12)
+
+    def _divisor(self, n_rows: int) -> int:
+        """What the summed loss of a step's rows is divided by."""
+        return n_rows
 
     def _is_done(self) -> bool:
         """Whether training ends before its last epoch; asked after each."""

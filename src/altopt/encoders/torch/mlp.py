@@ -24,6 +24,9 @@ class MLPLearner(NetworkLearner):
             width = size
         return torch.nn.Sequential(*layers, torch.nn.Linear(width, n_classes))
 
+    def _divisor(self, n_rows: int) -> int:
+        return 1 if self.settings.reduction == "sum" else n_rows
+
     def _fused(self) -> bool:
         return self.settings.fused is not False and self._on_cpu and dispatch.native_available()
 
