@@ -177,7 +177,7 @@ class Ray:
             )
         if not sees or not self.store.has(reply):
             raise InputError(
-                f"--storage {self.store.place} is not shared: machine {where} of the Ray cluster does not see what "
+                f"--storage {self.store.shown} is not shared: machine {where} of the Ray cluster does not see what "
                 "is written here. Name a folder that every machine can read and write, or a URL such as s3://bucket/run."
             )
         self.store.discard(reply)

@@ -61,6 +61,7 @@ class Store:
 
     def __init__(self, place: str | os.PathLike[str], cache: str | os.PathLike[str] | None = None) -> None:
         self.place = os.fspath(place)
+        self.shown = shown(self.place)
         self.bytes_read = self.bytes_written = 0
         self._checked: dict[str, tuple[int, int]] = {}  # path -> size and time of files found to be whole
         self.given_cache = None if cache is None else os.fspath(cache)
@@ -106,7 +107,7 @@ class Store:
         if not draft.is_file():
             raise InputError(f"{name} was not written: its draft {draft} is missing.")
         size, checksum = draft.stat().st_size, checksum_of(draft)
-        with disk_errors(f"{self.place}/{name}"):
+        with disk_errors(f"{self.shown}/{name}"):
             if self.local is None:
                 with draft.open("rb") as source:
                     self._send(name, source)
@@ -126,7 +127,7 @@ class Store:
                 continue
             file = path.relative_to(source).as_posix()
             files[file] = path.stat().st_size, checksum_of(path)
-            with disk_errors(f"{self.place}/{name}"):
+            with disk_errors(f"{self.shown}/{name}"):
                 if self.local is None:
                     with path.open("rb") as contents:
                         self._send(_at(name, file), contents)
@@ -219,16 +220,16 @@ class Store:
     def _wanted(self, name: str) -> Stored:
         stored = self._stored(name)
         if stored is None:
-            raise InputError(f"{self.place} holds no {name}. Run the fit again to make it.")
+            raise InputError(f"{self.shown} holds no {name}. Run the fit again to make it.")
         if stored.freed:
             raise InputError(
-                f"{self.place}: {name} was removed after use. Run the fit in a new storage to make it."
+                f"{self.shown}: {name} was removed after use. Run the fit in a new storage to make it."
             )
         return stored
 
     def _record(self, name: str, stored: Stored) -> None:
         text = json.dumps(asdict(stored)).encode()
-        with disk_errors(f"{self.place}/{name}"):
+        with disk_errors(f"{self.shown}/{name}"):
             if self.local is None:
                 with self.files.open_output_stream(self._there(name + RECORD)) as file:
                     file.write(text)
@@ -293,14 +294,14 @@ class Store:
 
     def _cut(self, name: str, found: int | None, expected: int) -> InputError:
         if found is None:
-            return InputError(f"{self.place}: {name} is missing. Remove {name}{RECORD} and run again.")
+            return InputError(f"{self.shown}: {name} is missing. Remove {name}{RECORD} and run again.")
         return InputError(
-            f"{self.place}: {name} has {found:,} bytes, but {expected:,} were written. Remove it and run again."
+            f"{self.shown}: {name} has {found:,} bytes, but {expected:,} were written. Remove it and run again."
         )
 
     def _changed(self, name: str) -> InputError:
         return InputError(
-            f"{self.place}: {name} is not the file that was written: its checksum differs. Remove it and run again."
+            f"{self.shown}: {name} is not the file that was written: its checksum differs. Remove it and run again."
         )
 
     @contextmanager
@@ -313,7 +314,20 @@ class Store:
             raise
         except OSError as cause:
             reason = " ".join(str(cause).split())
-            raise InputError(f"{self.place}: {name} cannot be read ({reason}). Check the storage.") from cause
+            raise InputError(f"{self.shown}: {name} cannot be read ({reason}). Check the storage.") from cause
+
+
+def shown(place: str) -> str:
+    """A folder or URL as messages show it: keys may stand before the host and after the path.
+
+    >>> shown("s3://key:secret@bucket/run?region=eu"), shown("/shared/run")
+    ('s3://bucket/run', '/shared/run')
+    """
+    scheme, separator, rest = place.partition("://")
+    if not separator:
+        return place
+    host, slash, path = rest.partition("?")[0].partition("/")
+    return f"{scheme}://{host.rpartition('@')[2]}{slash}{path}"
 
 
 def checksum_of(path: Path) -> str:
@@ -367,6 +381,6 @@ def _open(url: str) -> tuple[Any, str]:
     ) as cause:  # pyarrow's errors are ValueErrors and OSErrors
         reason = " ".join(str(cause).split())
         raise InputError(
-            f"--storage {url} cannot be opened ({reason}). Name a folder or another URL."
+            f"--storage {shown(url)} cannot be opened ({reason}). Name a folder or another URL."
         ) from cause
     return files, root
