@@ -92,3 +92,16 @@ def test_folders_and_parts_of_files_are_inputs_too(tmp_path, scheme):
     expected = np.fromfile(store.path(drawn.file("numbers")), np.float32)[2:6].sum()
     assert np.fromfile(store.path(look.file("sums"))).tolist() == [9.0, expected]
     assert set(contents(store, [look])) == {look.file("sums")}
+
+
+def test_a_machine_keeps_one_copy_of_what_many_jobs_read(tmp_path, monkeypatch):
+    store = Store(f"file://{tmp_path}/store", tmp_path / "cache")
+    drawn = tree()[0]
+    do(drawn, store, BUDGET)
+    name = drawn.file("numbers")
+    monkeypatch.setitem(
+        JOBS, "glance", lambda work: work.output("x").write_bytes(work.keep(name).read_bytes())
+    )
+    for k in range(3):
+        do(Job("glance", {"k": k}, (name,), ("x",)), store, BUDGET)
+    assert store.bytes_read == 4000

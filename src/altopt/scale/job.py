@@ -94,6 +94,11 @@ class Work:
             self._local[name] = self.store.borrow(name)
         return self._local[name]
 
+    def keep(self, name: str) -> Path:
+        """An input that many jobs read, as a local file: every machine keeps its own copy."""
+        self._refuse_unknown(name)
+        return self.store.path(name)
+
     def folder(self, name: str) -> Path:
         """A stored folder as a local one, of which every machine keeps its own copy."""
         self._refuse_unknown(name)

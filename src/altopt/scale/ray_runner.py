@@ -51,6 +51,7 @@ class Ray:
         self.store, self.workers, self.address = store, workers, address
         self.budget, self.on_done = budget, on_done
         self.ray = require_extra("ray", "ray", "--engine ray")
+        self.place = store.place  # as workers open it
         self._open = ExitStack()
 
     def __enter__(self) -> Self:
@@ -87,7 +88,7 @@ class Ray:
             for job in ready[: self.workers - len(flying)]:
                 waiting.remove(job)
                 module = JOBS[job.kind].__module__
-                flying[send(job, module, self.store.place, self.store.given_cache, self.budget)] = job
+                flying[send(job, module, self.place, self.store.given_cache, self.budget)] = job
             [task], _ = self.ray.wait(list(flying), num_returns=1)
             job = flying.pop(task)
             self._count(self._result(task, job))
@@ -148,6 +149,8 @@ class Ray:
             raise InputError(
                 f"a job needs one processor and {self.budget:,} bytes of memory, but {offer} in the Ray cluster."
             )
+        if len({node["NodeManagerAddress"] for node in nodes}) > 1 and self.store.local is not None:
+            self.place = self.store.local.as_uri()  # of a folder on the network every machine keeps copies
         token = f"token-{uuid4().hex}"
         draft = self.store.draft(token)
         draft.write_text(token)
@@ -166,7 +169,7 @@ class Ray:
         reply = f"{token}-{node['NodeID']}"
         try:
             sees, found = self.ray.get(
-                probe.remote(self.store.place, self.store.given_cache, token, reply), timeout=PROBE_SECONDS
+                probe.remote(self.place, self.store.given_cache, token, reply), timeout=PROBE_SECONDS
             )
         except self.ray.exceptions.RayError as error:
             reason = " ".join(str(error).split())[-300:]
