@@ -58,6 +58,7 @@ def test_a_wrong_argument_is_told_in_words(model, what):
         lambda m: m.update({0: "a"}),
         lambda m: m.update(nodes=[4], features=X[:1]),
         lambda m: m.what_if({0: "a"}),
+        lambda m: m.refit(),
         lambda m: m.explain(0),
         lambda m: m.suggest(),
         lambda m: m.save("never-written"),

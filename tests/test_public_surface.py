@@ -44,7 +44,7 @@ PARAMETERS = """
 """
 
 METHODS = """
-    decide default_candidate explain explain_many fit load paper parameters plot predict predict_proba save score
+    decide default_candidate explain explain_many fit load paper parameters plot predict predict_proba refit save score
     suggest suspicious_labels threshold update what_if
 """
 

@@ -8,6 +8,7 @@ import { columns, order, panel } from "./panel.js";
 import { zoomButtons } from "./report.js";
 
 const EVERY = 2500; // milliseconds between questions about what others did
+const REFITTING = 700; // and about a refit that this tab began
 
 export function explore() {
   get("model").then((model) => new Explore(model).start()).catch((error) => {
@@ -34,8 +35,10 @@ class Explore {
     const { model } = this;
     this.facts = h("p", { class: "facts-line", "aria-live": "polite" });
     this.curve = h("div", {});
+    this.taught = h("p", { class: "soft taught" });
+    this.refitButton = h("button", { type: "button", onclick: () => this.refit() }, h("kbd", {}, "r"), "Refit with all labels");
     this.said = h("div", { class: "said", role: "status", "aria-live": "polite" });
-    this.log = h("ol", { class: "log", reversed: true });
+    this.log = h("ol", { class: "log", reversed: true, tabindex: "0", "aria-label": "What answers changed, the last first" });
     this.place = h("div", { class: "picture", role: "img", "aria-label": "The neighbourhood of the node; the panel says the same in words" });
     this.panel = h("div", { class: "panel-place" });
     this.listed = h("div", { class: "listed" });
@@ -54,9 +57,9 @@ class Explore {
       h("section", { class: "middle", "aria-label": "Neighbourhood" },
         h("div", { class: "controls" }, this.size, zoomButtons({ zoom: (factor) => this.picture.picture?.zoom(factor) })),
         this.place, this.legend(), this.said,
-        h("div", { class: "pair" }, h("div", {}, h("h3", {}, "Expected accuracy"), this.curve), h("div", {}, h("h3", {}, "What answers changed"), this.log))),
+        h("div", { class: "pair" }, h("div", {}, h("h3", {}, "Expected accuracy"), this.curve, this.taught, this.refitButton), h("div", {}, h("h3", {}, "What answers changed"), this.log))),
       this.panel,
-      h("footer", { class: "soft" }, "Keys: 1 to 9 answer, s skips, u takes back, x removes a label, / searches."));
+      h("footer", { class: "soft" }, "Keys: 1 to 9 answer, s skips, u takes back, x removes a label, r refits, / searches."));
   }
 
   legend() {
@@ -208,13 +211,54 @@ class Explore {
     this.facts.textContent = `${number(this.model.n_nodes)} nodes, ${number(state.n_labels)} with a given label; about ${percent(state.expected, 1)} of the others are expected to be right.`;
     this.facts.dataset.labels = state.n_labels;
     if (state.curve.length) this.curve.replaceChildren(curve(state.curve));
+    this.showRefit(state.refit);
   }
 
-  /** What others did meanwhile. */
+  // the refit
+
+  showRefit({ running, untaught, said, version }) {
+    this.version = version;
+    const waiting = untaught === 1 ? "1 label has" : `${number(untaught)} labels have`;
+    this.taught.textContent = running ? said : untaught
+      ? `${waiting} changed the nodes around, but not taught the encoder yet.`
+      : "The encoder has learnt from all labels.";
+    this.refitButton.disabled = running;
+    this.refitButton.dataset.untaught = untaught;
+  }
+
+  async refit() {
+    if (this.refitButton.disabled) return;
+    try {
+      this.showRefit(await post("refit", {}));
+      this.say("The refit has begun; you can go on meanwhile.");
+      while (this.refitButton.disabled) {
+        await new Promise((resolve) => setTimeout(resolve, REFITTING));
+        await this.look();
+      }
+    } catch (error) {
+      this.say(error.message);
+    }
+  }
+
+  /** Another model has taken the place of the one that this tab knows, or none could. */
+  async refitted(said) {
+    this.say(said);
+    this.log.prepend(h("li", {}, h("strong", {}, said)));
+    this.showState(await get("state"));
+    await this.refill();
+    await this.open(this.current);
+  }
+
+  /** What others did meanwhile, and how a refit goes. */
   async look() {
     if (this.busy || document.hidden) return;
+    const [version, waited] = [this.version, this.refitButton.disabled];
     const state = await get("state", { after: this.number }).catch(() => null);
-    if (!state || state.number <= this.number) return;
+    if (!state) return;
+    const { refit } = state;
+    this.showRefit(refit);
+    if (refit.version !== version || (waited && !refit.running)) await this.refitted(refit.said);
+    if (state.number <= this.number) return;
     const others = state.answers.filter((answer) => answer.who !== who);
     this.showState(state);
     if (!others.length) return;
@@ -231,7 +275,7 @@ class Explore {
       return;
     }
     const digit = "123456789".indexOf(event.key);
-    const acts = { s: () => this.skip(), u: () => this.undo(), x: () => this.data?.node.given && this.label(null), "/": () => this.field.focus() };
+    const acts = { s: () => this.skip(), u: () => this.undo(), r: () => this.refit(), x: () => this.data?.node.given && this.label(null), "/": () => this.field.focus() };
     if (digit >= 0 && event.key.length === 1 && this.data) {
       const code = order(this.model, this.data.node.probabilities)[digit];
       if (code !== undefined) this.label(code);

@@ -13,6 +13,7 @@ from altopt.errors import InputError
 from altopt.fitted.fit import OnRound, Progress, fit_model
 from altopt.fitted.known import Answers, answers
 from altopt.fitted.questions import FittedQuestions
+from altopt.fitted.refit import refit
 from altopt.fitted.request import Change, NewFeatures
 from altopt.fitted.source import features_later, read_source, score
 from altopt.fitted.update import update
@@ -313,6 +314,17 @@ class AltOpt(FittedQuestions, ClassifierMixin, BaseEstimator):  # type: ignore[m
     def what_if(self, labels: Any, *, tolerance: float | None = None) -> Change:
         """What `update` would do with these labels; nothing is stored."""
         return update(self.fitted_, labels, None, None, None, False, tolerance, store=False)
+
+    def refit(self, *, on_round: OnRound | None = None) -> Self:
+        """Let the encoder learn from the labels that updates brought, and judge the model anew; X is not needed.
+
+        The parts and settings that the fit chose are fitted again on the inputs that the model keeps, with every label
+        it has. `leave_one_out_`, the calibration and suspicious labels are up to date then; `choice_` and `graph_help_`
+        stay those of the fit, which alone chooses anew. Sample weights and validation labels of the fit are not kept
+        and play no part.
+        """
+        self._fitted = refit(self.parameters(), self.fitted_, on_round)
+        return self
 
     def save(self, path: str | Path) -> None:
         """Store the fitted model in a folder, as safetensors and JSON; an earlier one there is replaced whole.

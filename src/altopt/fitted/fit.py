@@ -121,25 +121,29 @@ def fit_by_steps(
         candidate = data.with_data_dependent_settings(choice.plan)
         inputs = data.inputs(candidate)[0]
         data.drop_other_inputs(candidate)
-        if evaluator is not None and len(evaluator.nodes):
-            evaluator.leave_one_out_scores(choice.plan)  # before the rounds, whose last update is not stored
-        problem = data.problem(candidate, validation=source.validation)
-        outcome = alternate_from(parameters, problem, candidate, data, checkpoint, on_round)
-        require_finite_outcome(outcome)
-        leave_one_out: LeaveOneOut | str = NOT_HELD_BACK
-        verdict, graph_help = None, None
+        found = fit_candidate(
+            parameters,
+            data,
+            evaluator,
+            choice,
+            candidate,
+            kinds,
+            classes,
+            on_round,
+            source.validation,
+            checkpoint,
+        )
+        graph_help = None
         if evaluator is not None:
-            leave_one_out, verdict = evaluator.leave_one_out(choice, outcome.F, kinds, graph.ids, classes)
-            graph_help = evaluator.graph_help(choice, verdict, classes)
-            graph_help = with_kinds(graph_help, worth)
-    readout = unjudged_readout(data, rule, outcome.F) if verdict is None else verdict.readout
+            graph_help = with_kinds(evaluator.graph_help(choice, found.verdict, classes), worth)
+    outcome, readout, verdict = found.outcome, found.readout, found.verdict
     reading = readout.read(outcome.F, kinds)
     return FittedModel(
         classes=classes,
         candidate=candidate,
         solver=candidate.solvers(solvers).last,
         readout=readout,
-        temperature=None if verdict is None else verdict.readout.temperature,
+        temperature=found.temperature,
         self_loops=parameters.self_loops,
         restart=data.restart,
         n_diffusion=parameters.n_diffusion,
@@ -165,10 +169,52 @@ def fit_by_steps(
         steps=outcome.steps,
         choice=choice.record(),
         graph_help=graph_help,
-        leave_one_out=leave_one_out,
+        leave_one_out=found.leave_one_out,
         trace=as_dicts(outcome.trace),
         outcome=" ".join([outcome.reason, *source.notes, *told(verdict, n_labels)]),
     )
+
+
+@dataclass(frozen=True)
+class FittedCandidate:
+    """A candidate's rounds, and what held-out labels say of them."""
+
+    outcome: Outcome
+    readout: ReadoutRule
+    leave_one_out: LeaveOneOut | str
+    verdict: Verdict | None
+
+    @property
+    def temperature(self) -> float | None:
+        return None if self.verdict is None else self.verdict.readout.temperature
+
+
+def fit_candidate(
+    parameters: Parameters,
+    data: FitData,
+    evaluator: Evaluator | None,
+    choice: Choice,
+    candidate: Candidate,
+    kinds: Array,
+    classes: Array,
+    on_round: OnRound | None,
+    validation: tuple[Array, Array] | None = None,
+    checkpoint: Checkpoint | None = None,
+) -> FittedCandidate:
+    """The rounds of the chosen candidate with all labels, and their evaluation."""
+    if evaluator is not None and len(evaluator.nodes):
+        evaluator.leave_one_out_scores(choice.plan)  # before the rounds, whose last update is not stored
+    problem = data.problem(candidate, validation=validation)
+    outcome = alternate_from(parameters, problem, candidate, data, checkpoint, on_round)
+    require_finite_outcome(outcome)
+    held_out: LeaveOneOut | str = NOT_HELD_BACK
+    verdict = None
+    if evaluator is not None:
+        held_out, verdict = evaluator.leave_one_out(choice, outcome.F, kinds, data.graph.ids, classes)
+    readout: ReadoutRule = (
+        unjudged_readout(data, parameters.pseudo_labels(), outcome.F) if verdict is None else verdict.readout
+    )
+    return FittedCandidate(outcome, readout, held_out, verdict)
 
 
 def with_edge_weights(

@@ -222,6 +222,11 @@ class Inputs(ABC):
         return False
 
     @property
+    def reads_features(self) -> bool:
+        """Whether they are made from X: without it they cannot be made anew for other labels."""
+        return True
+
+    @property
     def reads_kinds(self) -> bool:
         """Whether they read edges by their kind, beside the weighted sum of all kinds."""
         return False

@@ -112,6 +112,10 @@ class KindInputs(Inputs):
         return self.inputs.reads_labels
 
     @property
+    def reads_features(self) -> bool:
+        return self.inputs.reads_features
+
+    @property
     def reads_kinds(self) -> bool:
         return True
 

@@ -104,6 +104,10 @@ class LabelShareInputs(Inputs):
     def reads_labels(self) -> bool:
         return True
 
+    @property
+    def reads_features(self) -> bool:
+        return False
+
     def prepare(self, source: InputSource) -> PreparedLabelShares:
         if source.codes is None:
             raise InputError("LabelShareInputs are made from labels: give InputSource codes and n_classes.")

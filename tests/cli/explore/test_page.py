@@ -54,13 +54,14 @@ def test_a_labelling_session(folder):
         search_with_keys(first.tab)
         mend(first.tab, before + 2)
         look_around(first.tab)
+        refit(first.tab, second.tab)
         with first.tab.expect_download() as download:
             first.tab.get_by_role("link", name="Labels").click()
         rows = download.value.path().read_text(encoding="utf-8").splitlines()
         assert len(rows) == 1 + labels(first.tab)
-        assert first.faults() == []
         for width, scheme in first.views():
             assert len(first.picture(f"explore-{width}-{scheme}")) > 20_000
+            assert first.faults() == []
         for page in (first, second):
             assert page.complaints == []
             assert page.elsewhere(home) == []
@@ -113,6 +114,16 @@ def mend(tab, n):
     rows.first.get_by_role("button", name="make it").press("Enter")
     until(tab, "document.querySelector('.log').children.length >= 5")
     assert labels(tab) == n
+
+
+def refit(tab, other):
+    """r refits while the page stays in use; both tabs say so, and draw another point of the curve."""
+    assert "not taught the encoder" in tab.locator(".taught").inner_text()
+    tab.get_by_role("button", name="Browse").focus()
+    tab.keyboard.press("r")
+    for each in (tab, other):
+        until(each, "document.querySelector('.said').textContent.startsWith('Refitted with')")
+        assert "learnt from all labels" in each.locator(".taught").inner_text()
 
 
 def look_around(tab):

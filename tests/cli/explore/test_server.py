@@ -70,6 +70,19 @@ def test_label_undo_and_what_other_tabs_see(client, session):
     assert len(client.get("/api/state").json()["curve"]) == 3
 
 
+def test_refit(client, session):
+    at = int(np.flatnonzero(session.fitted.codes == UNKNOWN)[0])
+    client.post("/api/label", json={"at": at, "label": 1, "who": "a"})
+    before = client.get("/api/state").json()["refit"]
+    assert (before["untaught"], before["running"], before["said"]) == (1, False, "")
+    after = client.post("/api/refit", json={}).json()
+    assert after["untaught"] == 0
+    assert after["version"] == before["version"] + 1
+    assert after["said"].startswith("Refitted with 25 labels")
+    assert len(client.get("/api/state").json()["curve"]) == 3
+    assert client.post("/api/refit", json={"labels": []}).status_code == 422
+
+
 def test_lists_and_filters(client, session):
     queue = client.get("/api/queue").json()
     assert queue

@@ -5,11 +5,13 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 
 import numpy as np
 import pytest
 
 from altopt import AltOpt, InputError
+from altopt.cli.explore.refit import Refit
 from altopt.cli.explore.session import Session
 from altopt.graph.validation import UNKNOWN
 
@@ -25,7 +27,7 @@ def test_an_answer_changes_the_model_and_undo_changes_it_back(session):
     assert session.given(at) == session.classes[2]
     assert effect.n_changed > 1
     assert session.expected() != expected
-    assert np.allclose(session.top, session.top_probabilities(), atol=1e-6)
+    assert np.allclose(session.top, session.prepared(session.model), atol=1e-6)
     session.undo("ann")
     assert session.given(at) is None
     assert np.allclose(session.fitted.scores, before, atol=1e-6)
@@ -117,6 +119,7 @@ ANSWERING = """
 import sys
 from pathlib import Path
 import numpy as np
+from altopt.cli.explore.refit import Refit
 from altopt.cli.explore.session import Session
 session = Session(Path(sys.argv[1]))
 for at in np.flatnonzero(session.fitted.codes == -1)[: int(sys.argv[2])]:
@@ -140,3 +143,81 @@ def test_no_confirmed_answer_is_lost_by_kill_9(folder):
         session.close()
     stored = AltOpt.load(folder)
     assert stored.labelled_[sorted(confirmed)].all()
+
+
+def test_a_refit_teaches_the_encoder_while_answers_go_on(folder):
+    session = Session(folder)
+    first, second = unlabelled(session, 0), unlabelled(session, 1)
+    session.label(first, 0)
+    assert session.n_untaught() == 1
+    P, version = session.fitted.encoder_output.copy(), session.version
+    begun = threading.Event()
+    on_round = Refit.on_round
+
+    def wait_for_an_answer(self, *progress):
+        if not begun.is_set():
+            begun.set()
+            session.label(second, 1, "meanwhile")  # another thread holds no lock here
+        on_round(self, *progress)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Refit, "on_round", wait_for_an_answer)
+        refit = session.refit()
+        assert session.refit() is refit
+        while refit.running:
+            time.sleep(0.02)
+    assert refit.said.startswith("Refitted with 25 labels"), refit.said
+    assert session.version == version + 1
+    assert not np.allclose(session.fitted.encoder_output, P)
+    assert (session.given(first), session.given(second)) == (session.classes[0], session.classes[1])
+    assert session.n_untaught() == 1  # the answer that came meanwhile
+    assert np.allclose(session.top, session.prepared(session.model), atol=1e-6)
+    session.undo("meanwhile")
+    assert session.given(second) is None
+    session.close()
+    stored = AltOpt.load(folder)
+    assert not np.allclose(stored.encoder_output_, P)
+    assert stored.labelled_[first]
+    assert not stored.labelled_[second]
+    again = Session(folder, in_background=False)
+    assert again.n_untaught() == 0
+    again.close()
+
+
+def test_a_refit_that_fails_leaves_the_session_as_it_was(session, monkeypatch):
+    def broken(self, on_round):
+        raise InputError("no refit today.")
+
+    monkeypatch.setattr(AltOpt, "refit", broken)
+    scores = session.fitted.scores.copy()
+    refit = session.refit()
+    assert "no refit today" in refit.said
+    assert not refit.running
+    assert np.array_equal(session.fitted.scores, scores)
+    session.label(unlabelled(session), 0)
+
+
+def test_answers_go_on_while_the_model_is_stored(folder, monkeypatch):
+    session = Session(folder, in_background=False)
+    first, second = unlabelled(session, 0), unlabelled(session, 1)
+    session.label(first, 0)
+    reached, go_on = threading.Event(), threading.Event()
+    save = AltOpt.save
+
+    def slow(model, path):
+        reached.set()
+        assert go_on.wait(20)
+        save(model, path)
+
+    monkeypatch.setattr(AltOpt, "save", slow)
+    storing = threading.Thread(target=session.store)
+    storing.start()
+    assert reached.wait(20)
+    session.label(second, 1)  # would wait for ever
+    go_on.set()
+    storing.join()
+    stored = AltOpt.load(folder)
+    assert stored.labelled_[first]
+    assert not stored.labelled_[second]
+    session.close()
+    assert AltOpt.load(folder).labelled_[second]

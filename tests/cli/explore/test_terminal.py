@@ -1,7 +1,7 @@
 """The labelling loop in the terminal."""
 
 from altopt import AltOpt
-from altopt.cli.explore.terminal import label_loop
+from altopt.cli.explore.terminal import label_loop, left_to_learn
 from altopt.cli.main import run
 from explored import EVIL_CLASS
 
@@ -23,6 +23,15 @@ def test_keys_names_skip_and_undo(session):
     assert any("Expected accuracy" in line for line in said)
 
 
+def test_a_refit_is_a_key(session):
+    version = session.version
+    given, said = loop(session, "1", "r", "q")
+    assert given == 1
+    assert session.version == version + 1
+    assert any(line.startswith("Refitted with 25 labels") for line in said)
+    assert left_to_learn(session) == []
+
+
 def test_it_ends_after_as_many_answers_as_asked_for(session):
     given, _ = loop(session, *"111111", most=2)
     assert given == 2
@@ -37,5 +46,6 @@ def test_the_command(folder, monkeypatch, capsys):
     assert run(["label", str(folder)]) == 0
     out = capsys.readouterr().out
     assert "1 label given." in out
+    assert "the encoder has not learnt from it yet" in out
     assert "\x1b" not in out
     assert int(AltOpt.load(folder).labelled_.sum()) == before + 1

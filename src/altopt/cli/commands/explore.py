@@ -21,8 +21,8 @@ def explore(
     """Look at a model and label nodes in a local page.
 
     Search nodes, see what speaks for their labels, answer suggested ones with keys, and see what each answer changes.
-    Answers are kept beside the model at once and brought into it as you go. The page is for this machine alone, and for
-    whoever has its address. Ctrl-C ends it.
+    Answers are kept beside the model at once and brought into it as you go; a refit, made while you go on, teaches the
+    encoder by them too. The page is for this machine alone, and for whoever has its address. Ctrl-C ends it.
     """
     import secrets
     import socket

@@ -29,6 +29,14 @@ CREATE TABLE IF NOT EXISTS confirmed (node TEXT PRIMARY KEY, who TEXT NOT NULL, 
 CREATE TABLE IF NOT EXISTS suspicious (
     place INTEGER PRIMARY KEY, node TEXT NOT NULL, given TEXT NOT NULL, suggested TEXT NOT NULL, margin REAL NOT NULL
 );
+CREATE TABLE IF NOT EXISTS refits (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    after INTEGER NOT NULL,      -- the last answer that it learnt from
+    at REAL NOT NULL,
+    stored INTEGER NOT NULL DEFAULT 0,
+    n_labels INTEGER,
+    expected REAL
+);
 CREATE TABLE IF NOT EXISTS start (only INTEGER PRIMARY KEY CHECK (only = 0), n_labels INTEGER, expected REAL);
 """
 
@@ -123,6 +131,34 @@ class Journal:
         with self.base:
             self.base.execute("BEGIN IMMEDIATE")
             self.base.executemany("UPDATE answers SET stored = 1 WHERE number = ?", [(n,) for n in numbers])
+            self.base.execute("UPDATE refits SET stored = 1")
+
+    def last(self) -> int:
+        """The number of the last answer; 0 where there is none."""
+        return self.number_of("SELECT MAX(number) FROM answers")
+
+    def last_stored(self) -> int:
+        return self.number_of("SELECT MAX(number) FROM answers WHERE stored = 1")
+
+    def last_refit(self) -> int:
+        """The last answer that a stored refit learnt from."""
+        return self.number_of("SELECT MAX(after) FROM refits WHERE stored = 1")
+
+    def count_since(self, number: int) -> int:
+        """Nodes answered after an answer, but for answers that were undone."""
+        return self.number_of(
+            "SELECT COUNT(DISTINCT node) FROM answers WHERE undone = 0 AND undoes IS NULL AND number > ?",
+            number,
+        )
+
+    def number_of(self, question: str, *values: int) -> int:
+        return int(self.base.execute(question, values).fetchone()[0] or 0)
+
+    def add_refit(self, after: int, n_labels: int, expected: float) -> None:
+        """Note a refit, for the curve."""
+        with self.base:
+            row = (after, time.time(), n_labels, expected)
+            self.base.execute("INSERT INTO refits (after, at, n_labels, expected) VALUES (?, ?, ?, ?)", row)
 
     def begin(self, n_labels: int, expected: float) -> None:
         """Note where the curve starts, once."""
@@ -130,13 +166,17 @@ class Journal:
             self.base.execute("INSERT OR IGNORE INTO start VALUES (0, ?, ?)", (n_labels, expected))
 
     def curve(self, most: int = 500) -> list[tuple[int, float]]:
-        """Labels given and the accuracy expected with them: where it started, and the last answers."""
+        """Labels given and the accuracy expected with them: where it started, then after answers and refits."""
         start = self.base.execute("SELECT n_labels, expected FROM start").fetchall()
         rows = self.base.execute(
-            "SELECT n_labels, expected FROM answers WHERE expected IS NOT NULL ORDER BY number DESC LIMIT ?",
+            "SELECT n_labels, expected, at FROM answers WHERE expected IS NOT NULL ORDER BY number DESC LIMIT ?",
             (most,),
         ).fetchall()
-        return [(int(n), float(e)) for n, e in start + rows[::-1]]
+        rows += self.base.execute(
+            "SELECT n_labels, expected, at FROM refits ORDER BY number DESC LIMIT ?", (most,)
+        ).fetchall()
+        rows = [(n, e) for n, e, _ in sorted(rows, key=lambda row: row[2])]
+        return [(int(n), float(e)) for n, e in start + rows[-most:]]
 
     def confirm(self, node: str, who: str) -> None:
         """A suspicious label is right."""

@@ -153,6 +153,11 @@ def application(session: Session, token: str, hosts: set[str]) -> Guard:
         session.confirm(of.at, of.who)
         return {"at": of.at}
 
+    @app.post("/api/refit")
+    def refit(whose: Whose) -> dict[str, Any]:
+        session.refit()
+        return refit_state(session)
+
     @app.get("/api/export/{what}.csv", responses={404: {}})
     def export(what: str) -> StreamingResponse:
         if what not in ("labels", "predictions"):
@@ -215,7 +220,20 @@ def state(session: Session, after: int) -> dict[str, Any]:
         "expected": round(session.expected(), 6),
         "curve": [[n, round(e, 6)] for n, e in (session.journal.curve() if answers or not after else [])],
         "unstored": len(session.pending),
+        "refit": refit_state(session),
     }
+
+
+def refit_state(session: Session) -> dict[str, Any]:
+    """Labels that the encoder has not learnt from, and what the refit is doing or came to."""
+    with session.lock:
+        refit = session.refitting
+        return {
+            "version": session.version,
+            "untaught": session.n_untaught(),
+            "running": refit is not None and refit.running,
+            "said": "" if refit is None else refit.said,
+        }
 
 
 def told(session: Session, effect: Effect) -> dict[str, Any]:

@@ -13,7 +13,8 @@ from altopt import AltOpt
 from altopt.arrays import Array, row_blocks
 from altopt.cli import outputs
 from altopt.cli.console import show
-from altopt.cli.explore.journal import Journal, key
+from altopt.cli.explore.journal import Answer, Journal, key
+from altopt.cli.explore.refit import Refit
 from altopt.errors import InputError
 from altopt.fitted.explanation import plain
 from altopt.graph.validation import UNKNOWN
@@ -65,9 +66,11 @@ class Session:
         self.pending: list[int] = []  # answers that the folder has not
         self.first_pending = self.last_answer = 0.0
         self.refused: list[str] = []
+        self.refitting: Refit | None = None
+        self.refitted = False  # and the folder has not the result
         self.done = threading.Event()
+        self.version = 0  # of the model in use: another one after each refit
         self.load()
-        self.warm_up()
         self.worker = threading.Thread(target=self.work, daemon=True) if in_background else None
         if self.worker is not None:
             self.worker.start()
@@ -76,23 +79,33 @@ class Session:
 
     def load(self) -> None:
         """The model as its folder has it, and the answers that it has not."""
-        self.model = AltOpt.load(self.folder)
-        self.fitted = self.model.fitted_
-        self.ids = self.fitted.graph.ids
-        self.classes = [plain(name) for name in self.fitted.classes.tolist()]
+        model = AltOpt.load(self.folder)
+        self.classes = [plain(name) for name in model.fitted_.classes.tolist()]
         self.codes_of = {key(name): code for code, name in enumerate(self.classes)} | {"null": UNKNOWN}
+        up_to_date = not isinstance(model.fitted_.leave_one_out, str)
+        self.taught = self.journal.last_stored() if up_to_date else self.journal.last_refit()
+        self.refitted = False
+        self.use(model, self.prepared(model))
+        self.journal.begin(int(self.fitted.labelled.sum()), self.expected())
+        rows = self.journal.answers(only_pending=True)
+        self.take_in(rows)
+        self.pending = [row.number for row in rows]
+        if rows:
+            self.first_pending = self.last_answer = time.monotonic()
+
+    def use(self, model: AltOpt, top: Array) -> None:
+        """Answer from this model from now on."""
+        self.model, self.fitted, self.top = model, model.fitted_, top
+        self.version += 1
+        self.ids = self.fitted.graph.ids
         held_out = self.fitted.leave_one_out
         if not isinstance(held_out, str):
             self.journal.keep_suspicious(
                 [(key(n), key(given), key(to), float(m)) for n, given, to, m in held_out.suspicious()]
             )
-        self.top = self.top_probabilities()
-        self.journal.begin(int(self.fitted.labelled.sum()), self.expected())
-        self.take_in_pending()
 
-    def take_in_pending(self) -> None:
-        """Answers that a session before this one could not bring into the folder."""
-        rows = self.journal.answers(only_pending=True)
+    def take_in(self, rows: list[Answer]) -> None:
+        """Answers that the model in use has not."""
         self.refused = []
         if not rows:
             return
@@ -106,18 +119,14 @@ class Session:
                 self.refused.append(node)
         if labels:
             self.update(labels)
-        self.pending = [row.number for row in rows]
-        self.first_pending = self.last_answer = time.monotonic()
 
-    def warm_up(self) -> None:
-        """What the first answer would have to wait for: the system behind F, and its residual."""
-        unlabelled = np.flatnonzero(self.fitted.codes == UNKNOWN)
+    def prepared(self, model: AltOpt) -> Array:
+        """The probability of each node's most probable class; what the first answer would wait for is made too."""
+        fitted = model.fitted_
+        unlabelled = np.flatnonzero(fitted.codes == UNKNOWN)
         if len(unlabelled):
-            self.model.what_if(labels={self.name(int(unlabelled[0])): self.classes[0]})
-
-    def top_probabilities(self) -> Array:
-        """The probability of each node's most probable class."""
-        fitted = self.fitted
+            node = fitted.graph.ids.item(int(unlabelled[0]))
+            model.what_if(labels={node: fitted.classes[0]})
         top = np.empty(fitted.n_nodes, dtype=np.float32)
         for rows in row_blocks(fitted.n_nodes):
             nodes = np.arange(fitted.n_nodes)[rows]
@@ -208,6 +217,37 @@ class Session:
         except InputError:
             return next(at for at, name in enumerate(self.ids.tolist()) if key(plain(name)) == node)
 
+    # the refit
+
+    def refit(self) -> Refit:
+        """Let the encoder learn from all labels, while answers go on; one at a time."""
+        with self.lock:
+            if self.refitting is None or not self.refitting.running:
+                self.refitting = Refit(self)
+                if self.worker is not None:
+                    self.refitting.in_background()
+            refitting = self.refitting
+        if self.worker is None:
+            refitting.run()
+        return refitting
+
+    def take_over(self, model: AltOpt, top: Array, last: int) -> bool:
+        """Use a refitted model, with the answers given since the one with number `last`."""
+        with self.lock:
+            if self.done.is_set() or model._checksums is not self.model._checksums:
+                return False
+            self.use(model, top)
+            self.take_in(self.journal.answers(after=last))
+            self.taught, self.refitted = last, True
+            self.journal.add_refit(last, int(self.fitted.labelled.sum()), self.expected())
+            self.since_queue = REFRESH_AFTER
+            self.last_answer = time.monotonic()
+            return True
+
+    def n_untaught(self) -> int:
+        """Labels given since the encoder was trained last."""
+        return self.journal.count_since(self.taught)
+
     # what to look at
 
     def suggestions(self) -> list[tuple[int, float]]:
@@ -253,7 +293,8 @@ class Session:
             if self.since_queue >= REFRESH_AFTER and now - self.last_answer > PAUSE:
                 with self.lock:
                     self.refill()
-            if self.pending and (now - self.last_answer > IDLE or now - self.first_pending > AT_MOST):
+            idle = self.pending and (now - self.last_answer > IDLE or now - self.first_pending > AT_MOST)
+            if idle or self.refitted:
                 try:
                     self.store()
                 except InputError as error:  # the answers are in the journal; the next turn tries again
@@ -261,10 +302,10 @@ class Session:
 
     def store(self) -> list[str]:
         """Bring the answers into the model's folder, and let others come meanwhile; returns what to tell."""
-        if not self.pending:
+        if not self.pending and not self.refitted:
             return []
         with outputs.held(self.folder):
-            numbers, model = self.as_it_is()
+            numbers, refitted, model = self.as_it_is()
             try:
                 try:
                     told = outputs.store(model, self.folder)
@@ -273,27 +314,29 @@ class Session:
                         raise
                     with self.lock:
                         self.load()
-                    numbers, model = self.as_it_is()
+                    numbers, refitted, model = self.as_it_is()
                     told = outputs.store(model, self.folder)
             except BaseException:
                 with self.lock:
                     self.pending = sorted({*numbers, *self.pending})
+                    self.refitted |= refitted
                     self.first_pending = self.last_answer = time.monotonic()
                 raise
         with self.lock:
             self.journal.mark_stored(numbers)
         return told
 
-    def as_it_is(self) -> tuple[list[int], AltOpt]:
-        """The answers that the folder has not, and a model that has them and that no further one changes.
+    def as_it_is(self) -> tuple[list[int], bool, AltOpt]:
+        """The answers that the folder has not, whether it lacks a refit, and a model that no further answer changes.
 
         Answers change per-node arrays alone, and of one that is handed out here other threads change a copy.
         """
         with self.lock:
             numbers, self.pending, self.first_pending = self.pending, [], 0.0
+            refitted, self.refitted = self.refitted, False
             shared = copy.copy(self.model)
             shared._fitted = self.fitted.shared()
-            return numbers, shared
+            return numbers, refitted, shared
 
     def close(self) -> list[str]:
         """Bring what is left into the folder, and let the journal go."""

@@ -13,7 +13,7 @@ from altopt.graph.validation import UNKNOWN
 
 MAX_KEYS = 9  # classes that have a key of their own
 N_MOVED = 5
-HELP = "A number or the name of a class answers; s skips, u takes the last answer back, q ends."
+HELP = "A number or the name of a class answers; s skips, u undoes, r refits with all labels, q ends."
 
 Ask = Callable[[str], str | None]  # from a prompt to an answer; None where no more will come
 
@@ -40,6 +40,9 @@ def label_loop(session: Session, ask: Ask, say: Callable[[str], None], most: int
             skipped.add(left[0])
         elif answer == "u":
             given -= undo(session, say)
+        elif answer == "r":
+            say(f"Refitting with {int(session.fitted.labelled.sum()):,} labels.")
+            say(session.refit().said)
         else:
             given += take(session, left[0], answer, say)
     return given
@@ -67,9 +70,9 @@ def about(session: Session, at: int) -> list[str]:
 def choices(session: Session) -> str:
     """The prompt: each class with its number, where there are few."""
     if len(session.classes) > MAX_KEYS:
-        return f"1 to {len(session.classes)} or a class, s, u, q: "
+        return f"1 to {len(session.classes)} or a class, s, u, r, q: "
     keys = [f"{k} {name}" for k, name in enumerate(session.classes, 1)]
-    return printable("  ".join([*keys, "s skip", "u undo", "q quit: "]))
+    return printable("  ".join([*keys, "s skip", "u undo", "r refit", "q quit: "]))
 
 
 def take(session: Session, at: int, answer: str, say: Callable[[str], None]) -> int:
@@ -92,6 +95,17 @@ def undo(session: Session, say: Callable[[str], None]) -> int:
         say(str(error))
         return 0
     return 1
+
+
+def left_to_learn(session: Session) -> list[str]:
+    """What a refit would bring, where labels were given since the last one."""
+    n = session.n_untaught()
+    if not n:
+        return []
+    return [
+        f"{n:,} {'label' if n == 1 else 'labels'} reached the nodes around, but the encoder has not learnt from "
+        f"{'it' if n == 1 else 'them'} yet: r in altopt label or altopt explore refits."
+    ]
 
 
 def tell(session: Session, effect: Effect, say: Callable[[str], None]) -> None:
