@@ -43,6 +43,8 @@ class GraphFolder:
         In the order of the in-memory fit.
     sizes, checksums : dict
         Of each file beside the edges, by name.
+    origin : str
+        The key of the files it was made of.
 
     Examples
     --------
@@ -64,6 +66,7 @@ class GraphFolder:
     classes: list[Any]
     sizes: dict[str, int]
     checksums: dict[str, str]
+    origin: str = ""
 
     @classmethod
     def of(cls, graph: Any, X: Any, y: Any, folder: Path) -> "GraphFolder":
@@ -89,6 +92,7 @@ class GraphFolder:
         labelled: Array,
         labels: Array,
         classes: list[Any],
+        origin: str = "",
     ) -> "GraphFolder":
         """Write labels and manifest beside the edges, features and ids that are in the folder already."""
         np.asarray(labelled, dtype=np.int64).tofile(folder / "labelled.i64")
@@ -102,7 +106,9 @@ class GraphFolder:
         files = list(file_names(n_nodes, len(parts), len(names)))
         sizes = {name: (folder / name).stat().st_size for name in files}
         checksums = {name: checksum_of(folder / name) for name in files}
-        stored = cls(folder, n_nodes, id_kind, parts, names, len(labelled), list(classes), sizes, checksums)
+        stored = cls(
+            folder, n_nodes, id_kind, parts, names, len(labelled), list(classes), sizes, checksums, origin
+        )
         head = {name: value for name, value in stored.__dict__.items() if name != "folder"}
         write_text(folder / MANIFEST, json.dumps({"format": FORMAT} | head, indent=1))
         return stored
@@ -122,6 +128,7 @@ class GraphFolder:
                 list(head["classes"]),
                 {str(name): int(size) for name, size in head["sizes"].items()},
                 {str(name): str(value) for name, value in head["checksums"].items()},
+                str(head["origin"]),
             )
             known = head["format"] == FORMAT and stored.id_kind in ID_KINDS
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
