@@ -46,6 +46,7 @@ def reproduce(
         ),
     ] = None,
     retry: Annotated[bool, typer.Option("--retry", help="Try again what failed before.")] = False,
+    renew: Annotated[bool, typer.Option("--renew", help="Run again what other code made.")] = False,
     figures: Annotated[
         bool,
         typer.Option(
@@ -84,5 +85,5 @@ def reproduce(
             return
         names = find(what)
         drawn = out.parent / "figures" if figures else None
-        text = results(names, only, out, data, seconds, retry, works, drawn)
+        text = results(names, only, out, data, seconds, retry, works, drawn, renew)
     typer.echo(text)

@@ -10,7 +10,7 @@ from altopt.drawing.html import Html, element, join, table
 from altopt.drawing.page import page
 from altopt.drawing.palette import COLOURS
 from altopt.io.files import write_text
-from altopt_lab.experiments.page import HEAD, cells_table, claims_table, origin, remarks
+from altopt_lab.experiments.page import HEAD, METHOD, cells_table, claims_table, origin, remarks
 from altopt_lab.experiments.tables import PAPER_TABLES
 from altopt_lab.experiments.tables.paper_table import RecordIndex
 from altopt_lab.records import Record, read_records
@@ -25,7 +25,8 @@ def report_runs(runs: Path, page: Path) -> None:
 def results_report(records: list[Record], path: Path) -> None:
     """Write the page."""
     index = RecordIndex(records)
-    title, *lead = (" ".join(part.split()) for part in HEAD.replace("`", "").strip().split("\n\n"))
+    words = f"{HEAD}\n{METHOD.partition(chr(10))[2]}".replace("`", "")
+    title, *lead = (" ".join(part.split()) for part in words.strip().split("\n\n"))
     sections = [section("claims", "Claims of the paper", "", [claims_table(index), cells_table(index)])]
     for each in PAPER_TABLES.values():
         source = " ".join([f"altopt reproduce {each.name}{origin(each)}", *remarks(each.name)])

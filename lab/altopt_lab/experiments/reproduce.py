@@ -81,6 +81,7 @@ def results(
     retry: bool,
     on_progress: ProgressCallback,
     figures: Path | None = None,
+    renew: bool = False,
 ) -> str:
     """Do the work that is not on record yet; the tables as text, and what is left.
 
@@ -104,7 +105,7 @@ def results(
             min(name for name in lacking if name)
         )  # raises, naming the file that is missing and its place
     with Records(out) as records:
-        recorded = list(work_through(wanted, records, contexts, budget, retry, on_progress))
+        recorded = list(work_through(wanted, records, contexts, budget, retry, on_progress, renew))
     index = RecordIndex(recorded)
     parts = [text_of(shown) for name in names for shown in PAPER_TABLES[name].show(index)]
     parts.append(standing(recorded, len(wanted), out, filter(None, lacking)))

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from altopt_lab.provenance import code
 from altopt_lab.records import Record, Records
 
 if TYPE_CHECKING:
@@ -21,19 +22,22 @@ def work_through(
     budget: float = float("inf"),
     retry: bool = False,
     on_progress: ProgressCallback = lambda done, planned, record, left: None,
+    renew: bool = False,
 ) -> Iterator[Record]:
     """The records of all that is wanted, in that order as far as possible: read, or made now and added.
 
     Nothing is begun once `budget` seconds have passed. Work that another process has claimed is left to it, and
     looked for on record at the end. What failed before is not tried again unless `retry`; what was run under other
-    settings than now is.
+    settings than now is, and with `renew` what other code made.
     """
     began = time.monotonic()
     known = {line["key"]: line for line in records.lines}
 
     def is_done(work: "Work") -> bool:
         line = known.get(work.key)
-        return line is not None and work.is_current(line) and not (retry and "failed" in line)
+        if line is None or not work.is_current(line) or (retry and "failed" in line):
+            return False
+        return not renew or line.get("fit_code") == code()[work.depends_on]
 
     todo = [work for work in dict.fromkeys(wanted) if not is_done(work)]
     spent: list[float] = []

@@ -13,6 +13,7 @@ class Chore:
     seconds: float = 0.0
     fails: bool = False
     needs_dataset: None = None
+    depends_on: str = "altopt"
     done: list = field(default_factory=list, compare=False, hash=False)
 
     def is_current(self, record):

@@ -15,6 +15,7 @@ from altopt_lab.experiments.tables.others import INDUCTIVE_METHODS
 from altopt_lab.experiments.tables.transductive import ORDER
 from altopt_lab.experiments.tuned import tuned_settings
 from altopt_lab.experiments.tuning import Trials
+from altopt_lab.provenance import code
 from altopt_lab.records import Records, read_records
 
 
@@ -40,7 +41,9 @@ def test_every_method_leaves_a_record(table, name, tmp_path, monkeypatch, capsys
         sizes = {key: line["settings"].get(key) for key in ("hidden", "n_layers")}
         assert method in ("LP", "AltOpt()") or sizes == {"hidden": 256, "n_layers": 3}, line
     assert name in capsys.readouterr().out
-    assert f"not run [{73.15 if table == 'transductive' else 51.46:.2f}]" in page(list(found.values()))
+    assert f"not run [{73.15 if table == 'transductive' else 51.46:.2f}]" in page(
+        list(found.values()), [], code()
+    )
 
 
 @pytest.mark.parametrize(("table", "name"), [("transductive", "ogbn-products"), ("inductive", "Flickr")])

@@ -17,11 +17,12 @@ from altopt_lab.experiments.claims import cell_results, verdicts
 from altopt_lab.experiments.context import DatasetContext
 from altopt_lab.experiments.html import results_report
 from altopt_lab.experiments.methods import find_method
-from altopt_lab.experiments.page import page
+from altopt_lab.experiments.page import claims_table, page, stated_code
 from altopt_lab.experiments.protocols import CELLS, Cell
 from altopt_lab.experiments.run import Run
 from altopt_lab.experiments.tables import PAPER_TABLES, choice, own_labels, peers
 from altopt_lab.experiments.tables.paper_table import RecordIndex, RunFilter
+from altopt_lab.provenance import code
 from altopt_lab.records import read_records
 from altopt_lab.table import Table
 
@@ -62,7 +63,7 @@ def test_the_papers_numbers_are_all_there():
 
 
 def test_an_empty_record_makes_a_page_that_says_so():
-    text = page([])
+    text = page([], [], code())
     assert text.count("not run") > 100
     assert {verdict.outcome for verdict in verdicts(RecordIndex([]))} == {"not run"}
 
@@ -82,6 +83,28 @@ def test_runs_under_former_settings_are_left_out_of_the_mean():
     old = [record("ALT-OPT", CORA, split, 0.1, settings={"C": 1.0}) for split in range(3)]
     new = [record("ALT-OPT", CORA, split, 0.8, settings={"C": 2.0}) for split in range(2)]
     assert RecordIndex(old + new).text("ALT-OPT", CORA) == "80.00 ± 0.00 (2 x 1)"
+
+
+def test_what_other_code_made_is_marked():
+    now = code()
+    fresh = [record("LP", CORA, 0, 0.7, fit_code=now["baselines"])]
+    other = [record("ALT-OPT", CORA, 0, 0.8, fit_code=now["baselines"])]
+    unnamed = [record("GCN", CORA, 0, 0.8)]
+    index = RecordIndex(fresh + other + unnamed, now)
+    assert index.text("LP", CORA) == "70.00 ± 0.00 (1 x 1)"
+    assert index.text("ALT-OPT", CORA) == "80.00 ± 0.00 (1 x 1)†"
+    assert index.text("GCN", CORA).endswith("†")
+    assert RecordIndex(unnamed).text("GCN", CORA) == "80.00 ± 0.00 (1 x 1)", "unless nobody asks"
+    text = page(fresh + other + unnamed, [], now)
+    assert stated_code(text) == now
+    assert "1 of 3 runs were made by the code that this page was written by" in text
+
+
+def test_claims_that_do_not_hold_come_first():
+    lines = [record("ALT-OPT", CORA, 0, 0.5), record("APPNP", CORA, 0, 0.84)]
+    outcomes = [row[1] for row in claims_table(RecordIndex(lines)).rows]
+    assert outcomes[0] == "not met"
+    assert outcomes == sorted(outcomes, key=["not met", "met", "not run"].index)
 
 
 def test_methods_are_judged_on_the_splits_they_share():

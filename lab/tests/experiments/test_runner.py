@@ -65,6 +65,17 @@ def test_a_failure_is_recorded_and_the_others_go_on(path):
     assert good.done == ["good"]
 
 
+def test_what_other_code_made_is_done_again_if_asked(path):
+    with Records(path) as records:
+        records.add({"key": "a", "fit_code": "other"})
+        records.add({"key": "b", "fit_code": code()["altopt"]})
+    chores = [Chore("a"), Chore("b")]
+    go(path, chores)
+    assert [chore.done for chore in chores] == [[], []]
+    go(path, chores, renew=True)
+    assert [chore.done for chore in chores] == [["a"], []]
+
+
 def test_nothing_is_begun_after_the_budget_and_the_first_come_first(path):
     chores = [Chore(str(k), seconds=0.05) for k in range(50)]
     found = go(path, chores, budget=0.3)

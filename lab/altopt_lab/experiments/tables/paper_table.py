@@ -7,11 +7,15 @@ from typing import Any
 import numpy as np
 
 from altopt.arrays import Array
+from altopt_lab import provenance
+from altopt_lab.experiments.methods import METHODS
 from altopt_lab.experiments.protocols import Cell
 from altopt_lab.experiments.run import Change, Run
 from altopt_lab.experiments.work import Work
 from altopt_lab.records import Record
 from altopt_lab.table import NOT_RUN, Shown
+
+STALE = "†"
 
 
 @dataclass(frozen=True)
@@ -83,6 +87,9 @@ class RecordIndex:
     Parameters
     ----------
     records : sequence of dict
+    code : dict or None
+        Sums of sources, as `provenance.code` gives them: means of records that other code made are marked. None: no
+        marks.
 
     Examples
     --------
@@ -92,30 +99,38 @@ class RecordIndex:
     '65.00 ± 5.00 (2 x 1)'
     """
 
-    def __init__(self, records: Sequence[Record]) -> None:
+    def __init__(self, records: Sequence[Record], code: dict[str, str] | None = None) -> None:
+        self.code = code
         self.by_key: dict[str, Record] = {}
         for line in records:
             self.by_key.pop(line["key"], None)  # a later record takes the place of an earlier one, at the end
             self.by_key[line["key"]] = line
-        self._rows: dict[tuple[Any, ...], list[Record]] = {}
+        self.rows: dict[tuple[Any, ...], list[Record]] = {}
         for line in self.by_key.values():
             if "split_seed" in line:
                 change = tuple(line.get("changed", {}).items())
                 place = (line["method"], line["dataset"], line["rate"], repr(change))
-                self._rows.setdefault(place, []).append(line)
+                self.rows.setdefault(place, []).append(line)
         # runs under other settings than the newest do not belong to the same mean
-        for place, lines in self._rows.items():
+        for place, lines in self.rows.items():
             newest = [line.get("settings") for line in lines if "settings" in line][-1:]
-            self._rows[place] = [
+            self.rows[place] = [
                 line for line in lines if line.get("settings", *newest) in newest or not newest
             ]
+
+    def is_stale(self, line: Record) -> bool:
+        """Whether other code made a record than that of this index."""
+        if self.code is None:
+            return False
+        method = METHODS.get(line.get("method", ""))
+        return line.get("fit_code") != self.code[provenance.OURS if method is None else method.depends_on]
 
     def get(self, key: str) -> Record | None:
         return self.by_key.get(key)
 
     def runs(self, method: str, cell: Cell, change: Change = ()) -> list[Record]:
         """All runs of a cell on record, failures included."""
-        return self._rows.get((method, cell.dataset, cell.rate, repr(tuple(change))), [])
+        return self.rows.get((method, cell.dataset, cell.rate, repr(tuple(change))), [])
 
     def good(self, method: str, cell: Cell, change: Change = ()) -> list[Record]:
         return [line for line in self.runs(method, cell, change) if "test_accuracy" in line]
@@ -153,7 +168,8 @@ class RecordIndex:
         n_splits = len({line["split_seed"] for line in lines})
         n_runs = max(1, round(len(lines) / n_splits))
         mark = "" if not any("not tuned" in line["settings_from"] for line in lines) else " untuned"
-        return f"{accuracies.mean():.2f} ± {accuracies.std():.2f} ({n_splits} x {n_runs}{mark})"
+        stale = STALE if any(map(self.is_stale, lines)) else ""
+        return f"{accuracies.mean():.2f} ± {accuracies.std():.2f} ({n_splits} x {n_runs}{mark}){stale}"
 
 
 def repeated(
