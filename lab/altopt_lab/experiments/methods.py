@@ -6,6 +6,7 @@ from altopt import AltOpt
 from altopt.errors import InputError
 from altopt.views import SquaredLaplacianView
 from altopt_lab.baselines import BASELINES, HETEROPHILY
+from altopt_lab.equal.paper_method import PaperMethod
 from altopt_lab.experiments.altopt_methods import PLANS, AltOptMethod, DefaultMethod, FixedPlanMethod
 from altopt_lab.experiments.baseline_methods import BaselineMethod
 from altopt_lab.experiments.method import Method
@@ -16,22 +17,15 @@ DEFAULT_SQUARED = DefaultMethod(
     "AltOpt(graph_view=SquaredLaplacianView)",
     lambda seed: AltOpt(graph_view=SquaredLaplacianView, random_state=seed),
 )
-AS_PRINTED = AltOptMethod(
-    "ALT-OPT as printed",
-    fixed=(
-        ("feature_weight", 0.5),
-        ("label_weight", 5.0),
-        ("temperature", 0.1),
-        ("n_pseudo", 100),
-        ("n_steps", 10),
-        ("inputs", "plain"),
-        ("encoder", "mlp"),
-        ("loss", "mse"),
-        ("weight_decay", 5e-5),
-        ("total_epochs", 500),
-    ),
-    tuned_by=None,
+PAPER: tuple[Method, ...] = (
+    PaperMethod("ALT-OPT (paper, mse)"),
+    PaperMethod("ALT-OPT (paper, ce)", "ce"),
+    PaperMethod("ALT-OPT-Full (paper)", fixed=(("n_rounds", "full"),)),
+    PaperMethod("ALT-OPT-N (paper)", "N"),
+    PaperMethod("ALT-OPT-H (paper, X as it is)", "H", fixed=(("restart", 1.0),)),
+    PaperMethod("ALT-OPT-H (GCN as encoder)", "H", "gcn", fixed=(("restart", 1.0),)),
 )
+WIDER = AltOptMethod("ALT-OPT (ours, wider search)")
 NORMALISED = AltOptMethod("ALT-OPT-N", fixed=(("variant", "N"),))
 SQUARED = AltOptMethod("ALT-OPT-H", fixed=(("variant", "H"),))
 SQUARED_LINKS = AltOptMethod("ALT-OPT-H on links", links=True, fixed=(("variant", "H"),))
@@ -41,7 +35,8 @@ ALL: tuple[Method, ...] = (
     DEFAULT,
     RECIPE,
     DEFAULT_SQUARED,
-    AS_PRINTED,
+    *PAPER,
+    WIDER,
     NORMALISED,
     SQUARED,
     SQUARED_LINKS,
@@ -87,8 +82,9 @@ def find_method(name: str) -> Method:
     known = {plain(method): method for method in METHODS}
     if plain(name) not in known:
         near = get_close_matches(plain(name), known, n=1)
+        listed = [method for method in METHODS if not method.startswith("always")]
         hint = "".join(f" Did you mean {known[one]!r}?" for one in near)
-        raise InputError(f"No method is called {name!r}.{hint} There are: {'; '.join(METHODS)}.")
+        raise InputError(f"No method is called {name!r}.{hint} There are: {'; '.join(listed)}.")
     return METHODS[known[plain(name)]]
 
 

@@ -2,6 +2,7 @@
 
 from altopt_lab.experiments.tables.choice import CHOICE
 from altopt_lab.experiments.tables.costs import BEST_EPOCHS, COMPLEXITY, EFFICIENCY, EPOCH_TIME, LAYER_MEMORY
+from altopt_lab.experiments.tables.equal_effort import EQUAL
 from altopt_lab.experiments.tables.others import HETEROPHILY, INDUCTIVE_TABLE, NORMALISED
 from altopt_lab.experiments.tables.own_labels import OWN_LABELS
 from altopt_lab.experiments.tables.paper_table import PaperTable
@@ -14,6 +15,7 @@ PAPER_TABLES: dict[str, PaperTable] = {
     paper_table.name: paper_table
     for paper_table in (
         TRANSDUCTIVE,
+        EQUAL,
         PEERS,
         OWN_LABELS,
         ABLATION,

@@ -1,0 +1,190 @@
+"""Equal effort: as many trials on the same splits for all, plain counts, fresh splits, and what comes first."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from altopt.datasets import communities
+from altopt.training.class_priors import validation_weights
+from altopt_lab.equal import __main__ as command
+from altopt_lab.equal import runs, trials
+from altopt_lab.equal.contest import (
+    FIRST_FRESH,
+    N_TRIALS,
+    OURS,
+    PAPER,
+    SQUARED_GCN,
+    contest_split,
+    entries,
+    is_tuned,
+    trial_splits,
+)
+from altopt_lab.equal.runs import FreshRun
+from altopt_lab.equal.trials import Trial, choose, planned_trials, six
+from altopt_lab.experiments.context import DatasetContext
+from altopt_lab.experiments.methods import find_method
+from altopt_lab.experiments.protocols import CELLS, TUNING_SPLITS, Cell
+from altopt_lab.experiments.tables import equal_effort
+from altopt_lab.experiments.tables.paper_table import RecordIndex, RunFilter
+from altopt_lab.records import read_records
+
+CORA, PHOTO = Cell("Cora", "20"), Cell("Photo", "20")
+
+
+def context(name):
+    return DatasetContext(replace(communities(n_nodes=1700, n_classes=3, seed=1), name=name))
+
+
+def test_every_method_in_a_cell_has_as_many_trials_on_the_same_splits():
+    for cell in CELLS:
+        planned = {}
+        for trial in planned_trials():
+            if trial.cell == cell:
+                planned.setdefault(trial.method, []).append((trial.number, trial.split))
+        assert len({tuple(places) for places in planned.values()}) == 1
+        assert len(planned["APPNP"]) == N_TRIALS * len(trial_splits(cell))
+        assert {*PAPER, OURS, "APPNP", "GCN", "GAT", "PTA", "PPRGo"} <= set(planned)
+
+
+def test_trials_differ_and_are_points_of_the_space():
+    for entry in entries():
+        if is_tuned(entry.method):
+            method = find_method(entry.method)
+            space = method.space(inductive=entry.cell.rate == "inductive")
+            tried = six(entry.method, entry.cell)
+            assert all(one not in tried[:k] for k, one in enumerate(tried))
+            assert all(value in space[key] for one in tried for key, value in one.items())
+
+
+def test_the_papers_space_is_the_appendix():
+    space = find_method(PAPER[0]).space()
+    assert space["feature_weight"] == (0.1, 0.3, 0.5, 0.7, 1.0)
+    assert space["label_weight"] == (1.0, 3.0, 5.0, 7.0, 10.0)
+    assert space["n_pseudo"] == (100, 200, 500, 5000)
+    model = find_method(PAPER[0]).model({}, seed=0)
+    assert (model.temperature, model.solver.n_steps, model.n_warmup) == (0.1, 10, 100)
+    assert (model.encoder.hidden, model.encoder.reduction) == ((64,), "sum")
+
+
+def test_no_fresh_split_was_used_to_choose_and_none_is_on_older_records():
+    fresh = {split for entry in entries() for split in entry.splits if entry.cell.rate != "given"}
+    assert min(fresh) == FIRST_FRESH
+    assert len(fresh) == 30
+    assert not fresh & set(TUNING_SPLITS)
+    older = read_records(Path(__file__).parents[3] / "results" / "runs.jsonl")
+    assert not fresh & {line.get("split_seed") for line in older}
+
+
+def test_validation_nodes_count_plainly_for_all():
+    split = contest_split(context("Photo").dataset, PHOTO, 900)
+    classes = np.asarray(context("Photo").dataset.y)[split.validation]
+    assert validation_weights(classes, classes, np.bincount(classes)) is None
+
+
+def test_the_papers_method_comes_first_in_all_cells_and_slow_peers_last():
+    order = sorted(entries(), key=lambda entry: entry.phase)
+    first = [entry for entry in order if entry.phase == 0]
+    assert {entry.cell for entry in first} == set(CELLS)
+    assert {entry.method for entry in first} == set(PAPER)
+    assert order[-1].method == "PPRGo"
+
+
+@pytest.mark.parametrize("name", [PAPER[0], PAPER[1], "ALT-OPT-N (paper)", SQUARED_GCN, OURS])
+def test_a_trial_fits_and_looks_at_no_test_label(name):
+    shown = context("Cora")
+    cell = Cell("Cora", "5")
+    method = find_method(name)
+    settings = six(name, cell)[0]
+    if name != OURS:
+        settings |= {"n_rounds": 2 if name in (PAPER[0], SQUARED_GCN) else 1}
+    split = contest_split(shown.dataset, cell, 900)
+    labels = method.fit(shown, split, settings, 0).labels
+    y = np.asarray(shown.dataset.y).copy()
+    assert np.mean(labels[split.validation] == y[split.validation]) > 0.8
+    y[split.test] = (y[split.test] + 1) % 3
+    other = DatasetContext(replace(shown.dataset, y=y))
+    assert np.array_equal(method.fit(other, split, settings, 0).labels, labels)
+
+
+def trial_records(method, cell, best):
+    return [
+        {
+            "key": trial.key,
+            "settings": trial.settings,
+            "validation_accuracy": 0.9 if trial.number == best else 0.5,
+        }
+        for trial in planned_trials()
+        if (trial.method, trial.cell) == (method, cell)
+    ]
+
+
+def test_the_best_of_six_is_chosen_once_all_are_there():
+    lines = trial_records("APPNP", CORA, best=4)
+    assert choose(lines[:-1]) == {}
+    entry = choose(lines)["Cora 20"]["APPNP"]
+    assert entry["settings"] == six("APPNP", CORA)[4]
+    assert (entry["trials"], entry["splits"]) == (6, [1000, 1001])
+    lines[0]["failed"] = lines[0].pop("validation_accuracy") and "diverged"
+    assert choose(lines)["Cora 20"]["APPNP"]["trial"] == 4
+    lines[1]["settings"] = {"restart": 0.123}  # tried before the list was changed
+    assert choose(lines) == {}
+
+
+@pytest.fixture
+def chosen(tmp_path, monkeypatch):
+    """A file of choices in which APPNP and the paper's method are on Cora 20."""
+    lines = [line for name in (*PAPER, "APPNP") for line in trial_records(name, CORA, best=1)]
+    path = tmp_path / "chosen.json"
+    trials.write_chosen(lines, path)
+    for module in (runs, equal_effort):
+        monkeypatch.setattr(module, "chosen_in", lambda cell: json.loads(path.read_text()).get(str(cell), {}))
+    return path
+
+
+def test_only_what_is_chosen_is_run_and_records_under_other_settings_do_not_count(chosen):
+    planned = [run for _, run in runs.planned_runs()]
+    assert {run.method for run in planned} == {*PAPER, "APPNP", "AltOpt()"}
+    run = FreshRun("APPNP", CORA, FIRST_FRESH)
+    line = {"key": run.key, **run.identity(), "test_accuracy": 0.8}
+    assert run.is_current(line)
+    assert equal_effort.by_split(RecordIndex([line]), "APPNP", CORA) == {FIRST_FRESH: 80.0}
+    assert equal_effort.by_split(RecordIndex([line | {"chosen": {}}]), "APPNP", CORA) == {}
+
+
+def test_tables_say_splits_trials_and_paired_errors(chosen):
+    lines = []
+    for k in range(10):
+        for method, right in (("APPNP", 0.80), (PAPER[0], 0.82 + 0.01 * (k % 2)), (PAPER[1], 0.7)):
+            run = FreshRun(method, CORA, FIRST_FRESH + k)
+            lines.append({"key": run.key, **run.identity(), "test_accuracy": right})
+    index = RecordIndex(lines)
+    near, cora, *_, differences, _ = equal_effort.show(index)
+    row = next(row for row in near.rows if row[0] == "Cora 20")
+    assert row == ("Cora 20", "82.50", "70.00", "mse", "82.66", "-0.16 ± 0.17", "yes")
+    assert "1 of 1 cells run, of 22" in near.notes[0]
+    appnp = next(row for row in cora.rows if row[1] == "APPNP")
+    assert appnp[4] == "80.00 ± 0.00 (10; 6 x 2) [82.34]"
+    pair = next(row for row in differences.rows if row[:2] == ("Cora 20", PAPER[0]))
+    assert pair[2 + equal_effort.PERSISTENT.index("APPNP")] == "+2.50 ± 0.17 (10)"
+
+
+def test_the_command_stops_at_its_budget_and_goes_on(tmp_path, monkeypatch, capsys):
+    asked = [Trial("LP", CORA, number, split) for number in (0, 1) for split in (1000, 1001)]
+    monkeypatch.setattr(command, "planned_trials", lambda: asked)
+    monkeypatch.setattr(command, "DatasetContexts", lambda folder: lambda name: context(name))
+    monkeypatch.setattr(trials, "CHOSEN", tmp_path / "chosen.json")
+    monkeypatch.setattr(command, "write_chosen", lambda lines: len(lines))
+    words = ["tune", "--out", str(tmp_path / "t.jsonl")]
+    command.main([*words, "--budget-minutes", "0"])
+    assert "4 are left" in capsys.readouterr().out
+    command.main(words)
+    lines = read_records(tmp_path / "t.jsonl")
+    assert [line["trial"] for line in lines] == [0, 0, 1, 1]
+    assert all("commit" in line and "test_accuracy" not in line for line in lines)
+
+
+def test_a_filter_keeps_to_its_cell():
+    assert {work.cell for work in command.wanted("tune", RunFilter(dataset="Cora", rate="20"))} == {CORA}
