@@ -33,7 +33,7 @@ export class Browse {
     Object.assign(this, { model, open, first: 0 });
     const option = (value, name) => h("option", { value }, name);
     this.label = h("select", { "aria-label": "Class" }, option("", "any class"), model.classes.map((name, code) => option(code, name)));
-    this.given = h("select", { "aria-label": "Given or predicted" }, option("", "given or predicted"), option("true", "given"), option("false", "predicted"));
+    this.given = h("select", { "aria-label": "Given or predicted" }, option("", "given or predicted"), option("true", "given"), option("suspicious", "given and suspicious"), option("false", "predicted"));
     this.doubt = h("select", { "aria-label": "Doubt" }, option("0-1", "any doubt"), option("0.5-1", "doubt above 50 %"), option("0.2-0.5", "20 to 50 %"), option("0-0.2", "below 20 %"));
     this.order = h("select", { "aria-label": "Order" }, option("", "most doubtful first"), option("true", "surest first"));
     this.found = h("div", { "aria-live": "polite" });
@@ -43,8 +43,9 @@ export class Browse {
 
   async fill() {
     const [from, to] = this.doubt.value.split("-");
+    const suspicious = this.given.value === "suspicious";
     const { n, nodes } = await get("nodes", {
-      label: this.label.value, given: this.given.value, doubt_from: from, doubt_to: to, sure_first: this.order.value, first: this.first,
+      label: this.label.value, given: suspicious ? "true" : this.given.value, suspicious: suspicious || null, doubt_from: from, doubt_to: to, sure_first: this.order.value, first: this.first,
     });
     const step = (by) => ((this.first += by), this.fill());
     this.found.replaceChildren(

@@ -53,7 +53,7 @@ function ledger(model, found, actions) {
   const list = (title, entries) => entries.length ? [h("h4", {}, title), h("ul", { class: "ledger" }, entries.map(row))] : [];
   return h("div", {},
     h("h3", {}, "Why"),
-    h("p", { class: "soft" }, `${percent(found.labels)} of its score come from labels, ${percent(found.features)} from features, ${percent(found.further)} from further away.`),
+    h("p", { class: "soft" }, `${percent(found.labels)} of its score comes from labels, ${percent(found.features)} from features, ${percent(found.further)} from further away.`),
     list("Labels of", found.from_labels), list("Features of", found.from_features));
 }
 

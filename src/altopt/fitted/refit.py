@@ -8,7 +8,7 @@ from altopt.errors import InputError
 from altopt.fitted.fit import OnRound, fit_candidate, told
 from altopt.fitted.model import FittedModel, node_kinds, reached_nodes
 from altopt.graph.validation import UNKNOWN
-from altopt.inputs import BlockInputs, Inputs, Prepared, encoder_rows
+from altopt.inputs import BlockInputs, Inputs, Prepared
 from altopt.operator import NormalizedAdjacency
 from altopt.selection.compare import Choice
 from altopt.selection.draw import read_class_prior
@@ -82,8 +82,7 @@ def refit(parameters: Parameters, model: FittedModel, on_round: OnRound | None =
 def keep_inputs(data: FitData, inputs: Inputs, prepared: Prepared) -> None:
     """The encoder inputs that the model has are those of the refit, but for blocks made from labels."""
     if not inputs.reads_labels:
-        data._made[inputs] = prepared, encoder_rows(prepared, data.eager)
-        data._parts[inputs] = prepared
+        data.keep(inputs, prepared)
     elif isinstance(inputs, BlockInputs):
         for part, block in zip(inputs.parts, prepared.parts):  # type: ignore[attr-defined]
             keep_inputs(data, part, block)

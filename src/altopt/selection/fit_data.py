@@ -150,6 +150,11 @@ class FitData:
             return inputs.prepare_from(parts, self.source.with_codes(codes))
         return inputs.prepare(self.source.with_codes(codes))
 
+    def keep(self, inputs: Inputs, prepared: Prepared) -> None:
+        """These inputs, or this block of inputs, are made already."""
+        self._made[inputs] = prepared, encoder_rows(prepared, self.eager)
+        self._parts[inputs] = prepared
+
     def drop_other_inputs(self, candidate: Candidate) -> None:
         """Keep this candidate's inputs only; their parts too, where labels make them anew for every fold."""
         inputs = candidate.inputs

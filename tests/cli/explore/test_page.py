@@ -131,6 +131,8 @@ def look_around(tab):
     tab.get_by_role("button", name="Browse").press("Enter")
     tab.get_by_label("Given or predicted").select_option("true")
     until(tab, f"document.querySelector('.listed').textContent.includes('{labels(tab)} nodes')")
+    tab.get_by_label("Given or predicted").select_option("suspicious")
+    until(tab, f"!document.querySelector('.listed').textContent.includes('{labels(tab)} nodes')")
     tab.wait_for_timeout(300)
     box = tab.locator(".picture").bounding_box()
     for dx in range(0, 400, 9):  # somewhere on this line there is a node

@@ -91,6 +91,8 @@ def test_lists_and_filters(client, session):
     for label in range(3):
         found = client.get("/api/nodes", params={"label": label, "given": True}).json()
         assert found["n"] == int(np.sum(session.fitted.codes == label))
+    suspects = client.get("/api/nodes", params={"suspicious": True}).json()
+    assert {node["at"] for node in suspects["nodes"]} == {at for at, _, _ in session.suspicious()}
     doubtful = client.get("/api/nodes", params={"doubt_from": 0.3}).json()["nodes"]
     doubts = [node["doubt"] for node in doubtful]
     assert doubts == sorted(doubts, reverse=True)

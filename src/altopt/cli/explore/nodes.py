@@ -59,6 +59,7 @@ def listed(
     session: Session,
     label: int | None,
     given: bool | None,
+    suspicious: bool,
     doubt_from: float,
     doubt_to: float,
     sure_first: bool,
@@ -74,6 +75,10 @@ def listed(
         mask &= fitted.labels == label
     if given is not None:
         mask &= known == given
+    if suspicious:
+        among = np.zeros(len(mask), dtype=bool)
+        among[[at for at, _, _ in session.suspicious()]] = True
+        mask &= among
     places = np.flatnonzero(mask)
     values = doubt[places] if sure_first else -doubt[places]
     last = first + most

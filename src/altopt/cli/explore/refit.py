@@ -59,13 +59,13 @@ class Refit:
     def train(self) -> str:
         session = self.session
         with session.lock:
-            last, model = session.journal.last(), copy.copy(session.model)
+            last, version, model = session.journal.last(), session.version, copy.copy(session.model)
             model._fitted = session.fitted.shared()
         model.refit(on_round=self.on_round)
         top = session.prepared(model)
         with session.lock:
             before, expected = session.fitted.labels.copy(), session.expected()
-            if not session.take_over(model, top, last):
+            if not session.take_over(model, top, last, version):
                 return "The model's folder was changed by another process meanwhile: the refit was given up."
             n = int(np.sum(before != session.fitted.labels))
             return (

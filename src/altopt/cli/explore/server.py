@@ -107,13 +107,16 @@ def application(session: Session, token: str, hosts: set[str]) -> Guard:
     def nodes(
         label: Annotated[int | None, Query(ge=0, le=2**31)] = None,
         given: bool | None = None,
+        suspicious: bool = False,
         doubt_from: Annotated[float, Query(ge=0, le=1)] = 0.0,
         doubt_to: Annotated[float, Query(ge=0, le=1)] = 1.0,
         sure_first: bool = False,
         first: Annotated[int, Query(ge=0, le=10**6)] = 0,
     ) -> dict[str, Any]:
         with session.lock:
-            n, found = listed(session, label, given, doubt_from, doubt_to, sure_first, first, MAX_HITS)
+            n, found = listed(
+                session, label, given, suspicious, doubt_from, doubt_to, sure_first, first, MAX_HITS
+            )
             return {"n": n, "nodes": [record(session, at) for at in found]}
 
     @app.get("/api/node/{at}")

@@ -231,10 +231,10 @@ class Session:
             refitting.run()
         return refitting
 
-    def take_over(self, model: AltOpt, top: Array, last: int) -> bool:
-        """Use a refitted model, with the answers given since the one with number `last`."""
+    def take_over(self, model: AltOpt, top: Array, last: int, version: int) -> bool:
+        """Use a refitted version of the model in use, with the answers given since the one with number `last`."""
         with self.lock:
-            if self.done.is_set() or model._checksums is not self.model._checksums:
+            if self.done.is_set() or version != self.version:
                 return False
             self.use(model, top)
             self.take_in(self.journal.answers(after=last))
