@@ -98,12 +98,15 @@ class LinearLearner(Learner):
         return float(result.fun / max(float(weighted.sum(dtype=np.float64)), 1e-12))
 
     def predict(self, X: Any) -> Array:
-        W = self.W.astype(X.dtype)
         P = allocate((X.shape[0], self.W.shape[1]), working_dtype(X.shape[0], self.W.shape[1]))
         for rows in row_blocks(X.shape[0]):
-            logits = np.asarray(X[rows] @ W, dtype=P.dtype) + self.b.astype(P.dtype)
-            P[rows] = softmax_rows(logits, 1.0 / self.settings.sharpness, of_shares=False).S
+            P[rows] = self.probabilities(X[rows], P.dtype)
         return P
+
+    def probabilities(self, rows: Any, dtype: Any) -> Array:
+        """P of a block of rows."""
+        logits = np.asarray(rows @ self.W.astype(rows.dtype), dtype=dtype) + self.b.astype(dtype)
+        return softmax_rows(logits, 1.0 / self.settings.sharpness, of_shares=False).S
 
     def slopes(self) -> Array:
         return np.asarray(self.W * self.settings.sharpness)

@@ -78,11 +78,12 @@ class Columns:
         if not len(filled):
             return entries
         entries.data[np.isin(entries.indices, filled)] = 0.0
-        full = self._only(filled).dense(X[:, filled])
+        full = self.only(filled).dense(X[:, filled])
         ends = np.arange(0, full.size + 1, len(filled))
         return sp.csr_array(entries + sp.csr_array((full.ravel(), np.tile(filled, n), ends), shape=X.shape))
 
-    def _only(self, columns: Array) -> "Columns":
+    def only(self, columns: Array) -> "Columns":
+        """Some of the columns, by number."""
         return Columns(self.kind[columns], *(getattr(self, name)[columns] for name in ARRAYS))
 
     def dense(self, X: Any) -> Array:

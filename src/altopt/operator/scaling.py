@@ -86,9 +86,10 @@ class Scaling:
     exponent: float
 
     @classmethod
-    def of(cls, Z: Array, exponent: float) -> "Scaling":
-        """The scaling fitted to rows Z."""
-        norm = float(np.mean(row_norms(Z))) or 1.0
+    def of(cls, Z: Any, exponent: float) -> "Scaling":
+        """The scaling fitted to rows Z, read a block at a time."""
+        norms = [row_norms(Z[rows]) for rows in row_blocks(len(Z))]
+        norm = float(np.mean(np.concatenate(norms))) or 1.0
 
         def damped() -> Iterable[Array]:
             return (damp_norms(Z[rows], norm, exponent) for rows in row_blocks(len(Z)))

@@ -11,6 +11,9 @@ import numpy as np
 from altopt.arrays import Array
 from altopt.errors import InputError
 
+GATHER_ROWS = 1 << 15  # rows that are read together where single ones are wanted
+FAR = 64  # rows from one that is wanted to the next, from which each is read by itself
+
 
 @dataclass(frozen=True)
 class Sheet:
@@ -84,18 +87,78 @@ class Sheet:
         """Rows first..last of all panels, side by side."""
         return np.concatenate([self.read(k, first, last) for k in range(len(self.widths))], axis=1)
 
+    def some_columns(self, first: int, last: int, left: int, right: int) -> Array:
+        """Rows first..last of columns left..right."""
+        parts = []
+        for k, (begin, end) in enumerate(self.columns):
+            if begin < right and end > left:
+                parts.append(self.read(k, first, last)[:, max(left - begin, 0) : right - begin])
+        return np.concatenate(parts, axis=1)
+
     def write_rows(self, first: int, block: Array) -> None:
         """Rows of all panels from `first` on."""
         for k, (begin, end) in enumerate(self.columns):
             self.write(k, first, block[:, begin:end])
 
     def gather(self, nodes: Array) -> Array:
-        """The rows of some nodes, in their order."""
-        return np.concatenate([np.asarray(self.panel(k)[nodes]) for k in range(len(self.widths))], axis=1)
+        """The rows of some nodes, in their order; where they lie close together all between them is read."""
+        out, order = np.empty((len(nodes), self.n_columns), self.dtype), np.argsort(nodes, kind="stable")
+        rising = nodes[order]
+        for first, last in self.blocks(GATHER_ROWS):
+            begin, end = np.searchsorted(rising, (first, last))
+            rows, close = rising[begin:end], (end - begin) * FAR >= last - first
+            for k, (left, right) in enumerate(self.columns if len(rows) else []):
+                found = self.read(k, first, last)[rows - first] if close else self._single_rows(k, rows)
+                out[order[begin:end], left:right] = found
+        return out
+
+    def _single_rows(self, k: int, rows: Array) -> Array:
+        out, size = np.empty((len(rows), self.widths[k]), self.dtype), self.widths[k] * self.dtype.itemsize
+        with self.file(k).open("rb", buffering=0) as file:
+            for place, row in enumerate(rows.tolist()):
+                file.seek(row * size)
+                file.readinto(memoryview(out[place]).cast("B"))
+        return out
+
+    # read as an array is, by rows or by columns
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.n_rows, self.n_columns
+
+    def __len__(self) -> int:
+        return self.n_rows
+
+    def __getitem__(self, key: Any) -> Array:
+        """Rows by a slice or by number, or with `[:, columns]` whole columns."""
+        if isinstance(key, tuple):
+            return self._whole_columns(np.asarray(key[1]))
+        if isinstance(key, slice):
+            first, last, _ = key.indices(self.n_rows)
+            return self.rows(first, last)
+        return self.gather(np.asarray(key))
+
+    def _whole_columns(self, wanted: Array) -> Array:
+        out = np.empty((self.n_rows, len(wanted)), self.dtype)
+        for k, (left, right) in enumerate(self.columns):
+            here = np.flatnonzero((wanted >= left) & (wanted < right))
+            for first, last in self.blocks(GATHER_ROWS) if len(here) else ():
+                out[first:last, here] = self.read(k, first, last)[:, wanted[here] - left]
+        return out
 
     def blocks(self, n_rows: int) -> Iterator[tuple[int, int]]:
         """Ranges of rows, `n_rows` each but the last."""
         return ((first, min(first + n_rows, self.n_rows)) for first in range(0, self.n_rows, n_rows))
+
+
+@dataclass(frozen=True)
+class SheetOfFiles(Sheet):
+    """A sheet whose panels are files of any name, in any folder."""
+
+    files: tuple[Path, ...] = ()
+
+    def file(self, k: int) -> Path:
+        return self.files[k]
 
 
 def panel_widths(n_columns: int, width: int) -> tuple[int, ...]:

@@ -153,18 +153,30 @@ def default_inputs(
     the diffused features. Where even they are many they are kept in half precision; the encoder computes in single.
     Unknown `n_labels` count as many.
     """
-    of_hops = defaults.hop_components
-    if n_labels is not None:
-        rounded_up = -(-defaults.directions_per_label * n_labels // 8) * 8
-        of_hops = min(max(defaults.min_directions, rounded_up), of_hops)
-    diffused = ReducedInputs(n_components=defaults.diffused_directions * of_hops)
+    of_hops = hop_directions(n_labels, defaults)
+    diffused = diffused_inputs(n_nodes, n_features, n_labels, defaults)
     hops = HopInputs(hops=defaults.hops, n_components=of_hops)
-    blocks = BlockInputs((hops, diffused), scaling="size")
+    blocks = BlockInputs((hops, replace(diffused, storage="float32")), scaling="size")
     shape = SourceShape(n_nodes, n_features, n_edges=0)
-    if blocks.memory(shape).rows <= 4 * defaults.hop_limit:
-        return blocks
-    many = diffused.memory(shape).rows > 4 * defaults.hop_limit
-    return replace(diffused, storage="float16") if many else diffused
+    return blocks if blocks.memory(shape).rows <= 4 * defaults.hop_limit else diffused
+
+
+def hop_directions(n_labels: int | None, defaults: Defaults = DEFAULTS) -> int:
+    """Leading directions of each hop that so many labels can tell apart."""
+    if n_labels is None:
+        return defaults.hop_components
+    rounded_up = -(-defaults.directions_per_label * n_labels // 8) * 8
+    return min(max(defaults.min_directions, rounded_up), defaults.hop_components)
+
+
+def diffused_inputs(
+    n_nodes: int, n_features: int, n_labels: int | None = None, defaults: Defaults = DEFAULTS
+) -> ReducedInputs:
+    """The diffused features alone, in half precision where they are many."""
+    n_components = defaults.diffused_directions * hop_directions(n_labels, defaults)
+    inputs = ReducedInputs(n_components=n_components)
+    many = inputs.memory(SourceShape(n_nodes, n_features, n_edges=0)).rows > 4 * defaults.hop_limit
+    return replace(inputs, storage="float16") if many else inputs
 
 
 def default_restart(n_labels: int, defaults: Defaults = DEFAULTS) -> float:

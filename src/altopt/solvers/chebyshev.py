@@ -86,7 +86,7 @@ class ChebyshevSteps(Solver):
         fused = FusedSystem(system, objective, F, scale, storage)
         X, before = fused.backend.to_layout(F), fused.backend.empty()
         n_products, taken, reached = 0, [], self.rtol is None
-        for step_size, momentum in coefficients(bounds, self._max_steps(bounds)):
+        for step_size, momentum in coefficients(bounds, self.max_steps(bounds)):
             residual = fused.step(X, before, gain=step_size, keep=1.0 + momentum, beta=-momentum)
             n_products += 1
             if self.rtol is not None and fused.close_enough(residual, X, self.rtol):
@@ -101,7 +101,7 @@ class ChebyshevSteps(Solver):
         scale = np.asarray(bounds.step_scale)
         inverse, floor = 1.0 / scale[:, None], float(np.min(bounds.lower))
         change, n_products, taken, reached = np.zeros_like(F), 0, [], self.rtol is None
-        for step_size, momentum in coefficients(bounds, self._max_steps(bounds)):
+        for step_size, momentum in coefficients(bounds, self.max_steps(bounds)):
             residual = objective.residual(F)
             n_products += 1
             size = np.linalg.norm(F)
@@ -114,20 +114,15 @@ class ChebyshevSteps(Solver):
         steps = None if self.converges else Steps.of(scale, taken)
         return conclude(objective, F, n_products, self._reason(n_products, reached), reached, steps)
 
-    def _max_steps(self, bounds: Curvature) -> int:
+    def max_steps(self, bounds: Curvature) -> int:
         """How many steps to take at most."""
         if self.n_steps is not None:
             return self.n_steps
         if self.rtol is None:
             return DEFAULT_N_STEPS
-        # after k steps the residual (weighted by step_scale) has shrunk to 2 / (q^k + q^-k) of what it was
-        low, high = spectrum(bounds)
-        root = np.sqrt(high / low)
-        q = (root + 1) / max(root - 1, 1e-12)
         # from ||r|| <= ||rhs|| + ||H F||, which is a few times high / low of what may be left
-        uneven = float(np.sqrt(np.max(bounds.step_scale) / np.min(bounds.step_scale)))
-        n_steps = np.log(20 * uneven * high / low / self.rtol) / np.log(q)
-        return int(min(3 + np.ceil(n_steps), MAX_STEPS))
+        low, high = spectrum(bounds)
+        return min(3 + steps_to_shrink(bounds, self.rtol * low / high / 10), MAX_STEPS)
 
     def _reason(self, n_steps: int, reached: bool) -> str:
         if self.rtol is None:
@@ -142,6 +137,18 @@ def spectrum(bounds: Curvature) -> tuple[float, float]:
     return float(np.min(np.asarray(bounds.lower) / bounds.step_scale)), float(
         np.max(np.asarray(bounds.upper) / bounds.step_scale)
     )
+
+
+def steps_to_shrink(bounds: Curvature, factor: float) -> int:
+    """Steps after which the residual is at most this part of what it was, whatever it was.
+
+    After k steps, weighted by step_scale, it has shrunk to 2 / (q^k + q^-k) of what it was.
+    """
+    low, high = spectrum(bounds)
+    root = np.sqrt(high / low)
+    q = (root + 1) / max(root - 1, 1e-12)
+    uneven = float(np.sqrt(np.max(bounds.step_scale) / np.min(bounds.step_scale)))
+    return int(min(np.ceil(max(np.log(2 * uneven / factor) / np.log(q), 0.0)), 1e9))
 
 
 def coefficients(bounds: Curvature, n_steps: int) -> Iterator[tuple[float, float]]:

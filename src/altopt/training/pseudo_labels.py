@@ -162,14 +162,24 @@ class ClassBalanced(PseudoLabels):
         return softmax_rows(F, self.temperature, of_shares=True).S
 
     def read(self, F: Array, priors: Array | None = None) -> Readout:
+        factors, priors = self.factors(F, priors)
+        return self.read_with(F, factors, priors)
+
+    def factors(self, F: Array, priors: Array | None = None) -> tuple[Array | None, Array | None]:
+        """Column factors of F and the class priors they keep to, from all rows or a sample; None without `trust`."""
         if self.trust is None:
-            softened = softmax_rows(F, self.temperature, of_shares=True, keep=False)
-            return Readout(softened.w, softened.label, F.shape[1])
+            return None, None
         if priors is None:
             uniform = np.full(F.shape[1], 1.0 / F.shape[1])
             label_shares = np.array(self.label_shares) if self.label_shares else uniform
             priors = estimate_priors(F, self.temperature, label_shares, self.defaults)
-        factors = prior_factors(F, priors, self.trust, self.defaults)
+        return prior_factors(F, priors, self.trust, self.defaults), priors
+
+    def read_with(self, F: Array, factors: Array | None, priors: Array | None) -> Readout:
+        """Certainty and class of each row under column factors that are known."""
+        if factors is None:
+            softened = softmax_rows(F, self.temperature, of_shares=True, keep=False)
+            return Readout(softened.w, softened.label, F.shape[1])
         w, label = np.empty(len(F)), np.empty(len(F), dtype=np.int32)
         for rows in row_blocks(len(F)):
             softened = softmax_rows(F[rows] * factors, self.temperature, of_shares=True, keep=False)
@@ -180,13 +190,20 @@ class ClassBalanced(PseudoLabels):
         nodes = np.flatnonzero(~labelled)
         if len(nodes) > self.limit:
             nodes = np.sort(np.random.default_rng(seed).choice(nodes, self.limit, replace=False))
-        nodes = nodes[reading.w[nodes] >= self.min_confidence]
-        w, label = reading.w[nodes] ** self.defaults.certainty_exponent, reading.label[nodes]
-        total = min(self.times_labelled * labelled.sum(), w.sum())
-        per_class = np.bincount(label, weights=w, minlength=reading.n_classes).astype(float)
+        certain, weights = self.weigh(
+            reading.w[nodes], reading.label[nodes], reading.n_classes, int(labelled.sum())
+        )
+        return nodes[certain], weights
+
+    def weigh(self, w: Array, label: Array, n_classes: int, n_labelled: int) -> tuple[Array, Array]:
+        """Which unlabelled nodes, of these certainties and classes, are taken, and the weight of each that is."""
+        certain = w >= self.min_confidence
+        w, label = w[certain] ** self.defaults.certainty_exponent, label[certain]
+        total = min(self.times_labelled * n_labelled, w.sum())
+        per_class = np.bincount(label, weights=w, minlength=n_classes).astype(float)
         n_present = max(int(np.count_nonzero(per_class)), 1)
         factor = np.divide(total / n_present, per_class, out=np.zeros_like(per_class), where=per_class > 0)
-        return nodes, w * factor[label]
+        return certain, w * factor[label]
 
     def labelled_targets(self, S: Array, Y: Array) -> Array:
         return Y

@@ -1,0 +1,86 @@
+"""The plan of a fit within a memory budget: how wide panels are, and what else fits beside them."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from altopt.arrays import working_dtype
+from altopt.errors import InputError
+from altopt.operator.kernels.native import ROW_MULTIPLE
+from altopt.scale.csr_file import CsrFile
+from altopt.scale.sheet import panel_widths
+
+PROCESS = 300_000_000  # bytes of an interpreter with its libraries, and of short-lived arrays
+BLOCKS = 3  # of a panel: F, F one step before, and the right-hand side
+HALF = 32_000_000  # numbers of F from which the rounds keep it in half precision
+MOST_COLUMNS = 64  # of a panel: wider ones gain nothing
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Columns of the panels of F and of Z, and the precisions in which they are kept.
+
+    Examples
+    --------
+    >>> plan = Plan.of(n_nodes=2_449_029, n_classes=47, n_inputs=100, budget=2_000_000_000, z_storage="float16")
+    >>> plan.storage, plan.f_columns, plan.z_columns[:2]
+    ('float16', [(0, 47)], [(0, 48), (48, 100)])
+    """
+
+    f_columns: list[tuple[int, int]]
+    z_columns: list[tuple[int, int]]
+    storage: str
+    z_storage: str
+
+    @classmethod
+    def of(
+        cls,
+        n_nodes: int,
+        n_classes: int,
+        n_inputs: int,
+        budget: int,
+        z_storage: str,
+        storage: str | None = None,
+    ) -> "Plan":
+        """The widest panels of which three blocks fit; F in the rounds as precise as in memory, unless it is large."""
+        if storage is None:
+            large = n_nodes * n_classes >= HALF
+            storage = "float16" if large else working_dtype(n_nodes, n_classes).name
+        return cls(
+            columns(n_classes, widest(n_nodes, np.dtype(storage).itemsize, budget)),
+            columns(n_inputs, widest(n_nodes, 4, budget)),
+            storage,
+            z_storage,
+        )
+
+
+def columns(n_columns: int, width: int) -> list[tuple[int, int]]:
+    """First and last column of panels of at most this width."""
+    bounds, at = [], 0
+    for size in panel_widths(n_columns, width):
+        bounds.append((at, at + size))
+        at += size
+    return bounds
+
+
+def widest(n_nodes: int, itemsize: int, budget: int) -> int:
+    """Columns of the widest panel whose blocks fit the budget."""
+    row = BLOCKS * itemsize * n_nodes
+    width = usable(budget) // row // ROW_MULTIPLE * ROW_MULTIPLE
+    if width < ROW_MULTIPLE:
+        needed = row * ROW_MULTIPLE + PROCESS
+        raise InputError(
+            f"memory={budget:,} bytes is too little for {n_nodes:,} nodes: panels of {ROW_MULTIPLE} columns need "
+            f"{needed:,} bytes. Give at least as much."
+        )
+    return min(width, MOST_COLUMNS)
+
+
+def usable(budget: int) -> int:
+    """Bytes of a budget that blocks and edges may take."""
+    return max(budget - PROCESS, budget // 2)
+
+
+def edge_memory(budget: int, csr: CsrFile, row_bytes: int) -> int:
+    """Bytes that edges may take beside blocks with so many bytes a node."""
+    return usable(budget) - csr.n_nodes * row_bytes

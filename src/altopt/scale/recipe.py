@@ -1,0 +1,88 @@
+"""What the parameters of AltOpt mean for a fit on files: a linear encoder on diffused features, and squared views."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from altopt.defaults import Defaults
+from altopt.encoders.linear import LinearEncoder
+from altopt.errors import InputError
+from altopt.graph.settings import seed_of
+from altopt.inputs import ReducedInputs
+from altopt.scale.graph_folder import GraphFolder
+from altopt.scale.panel import ViewWeights
+from altopt.selection.candidates import Candidate, diffused_inputs
+from altopt.selection.parameters import Parameters
+from altopt.training.alternate import Schedule
+from altopt.views import FeatureView, GraphView, LabelView
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """The settings of a fit on files: a linear encoder on diffused features, squared views.
+
+    Parameters
+    ----------
+    inputs : ReducedInputs
+    encoder : LinearEncoder
+    weights : ViewWeights
+    schedule : Schedule
+    restart, n_diffusion : float, int
+        Of the diffusion of X.
+    temperature, min_confidence : float
+        Of pseudo labels.
+    defaults : Defaults
+    """
+
+    inputs: ReducedInputs
+    encoder: LinearEncoder
+    weights: ViewWeights
+    schedule: Schedule
+    restart: float
+    n_diffusion: int
+    temperature: float
+    min_confidence: float
+    defaults: Defaults
+
+
+def recipe_of(parameters: Parameters, graph: GraphFolder) -> Recipe:
+    """What parameters of AltOpt mean for a fit on files; parts that need all of F or X in memory are refused."""
+    n_features = 0 if graph.features is None else graph.features.n_columns
+    candidate = parameters.default_candidate(graph.n_nodes, n_features, graph.n_labelled)
+    inputs = candidate.inputs
+    if parameters.inputs is None:
+        inputs = diffused_inputs(graph.n_nodes, n_features, graph.n_labelled, parameters.numbers)
+    refuse_unsupported(parameters, candidate, inputs)
+    assert isinstance(inputs, ReducedInputs)
+    assert isinstance(candidate.encoder, LinearEncoder)
+    return Recipe(
+        inputs=inputs,
+        encoder=candidate.encoder,
+        weights=ViewWeights(candidate.feature_weight, candidate.label_weight),
+        schedule=parameters.schedule(candidate, seed_of(parameters.random_state)),
+        restart=parameters.resolved_restart(graph.n_labelled),
+        n_diffusion=parameters.n_diffusion,
+        temperature=parameters.temperature,
+        min_confidence=parameters.min_confidence,
+        defaults=parameters.numbers,
+    )
+
+
+def refuse_unsupported(parameters: Parameters, candidate: Candidate, inputs: Any) -> None:
+    """Refuse settings that a fit on files does not know, before any long work."""
+    views = (FeatureView, GraphView, LabelView)
+    others = {
+        "encoder": not isinstance(candidate.encoder, LinearEncoder),
+        "inputs": not isinstance(inputs, ReducedInputs) or not inputs.by_kind,
+        "feature_view, graph_view or label_view": parameters.views() != views,
+        "feature_weight=0": candidate.feature_weight == 0,
+        "solver": parameters.solver is not None,
+        "n_pseudo": parameters.n_pseudo is not None,
+        "self_loops": parameters.self_loops,
+        "classes": parameters.classes is not None,
+    }
+    for name, given in others.items():
+        if given:
+            raise InputError(
+                f"a fit with memory= knows a linear encoder on diffused features and the default views and solver; "
+                f"{name} asks for something else. Leave it out, or fit without memory=."
+            )
