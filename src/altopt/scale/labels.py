@@ -31,7 +31,7 @@ def read_labels(
     if len(differ):
         k = int(differ[0])
         node = id_of(int(positions[k]), parts)
-        a, b = (classes.tolist()[code] for code in codes[k : k + 2])
+        a, b = (classes.tolist()[code] for code in sorted(codes[k : k + 2]))
         raise InputError(
             f"{sources.labels.name} gives node {node!r} two labels, {a!r} and {b!r}. Decide on one."
         )

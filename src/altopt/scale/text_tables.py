@@ -31,7 +31,14 @@ def opened(file: Path, convert: Any) -> Any:
     try:
         return csv.open_csv(file, csv.ReadOptions(block_size=BLOCK), parsing, convert)
     except (pa.ArrowException, OSError) as error:
-        raise InputError(f"{file} cannot be read as CSV: {one_line(error)}.") from error
+        raise unreadable(file, error) from error
+
+
+def unreadable(file: Path, error: Exception) -> InputError:
+    return InputError(
+        f"{file} cannot be read as CSV: {one_line(error)}. A fit past memory takes columns of numbers, and text in ids "
+        "and labels alone: encode or drop others."
+    )
 
 
 def to_parquet(
@@ -61,8 +68,5 @@ def to_parquet(
                     whole = whole and all(whole_numbers(batch.column(name)) is not None for name in ids)
                     writer.write_batch(batch)
         except pa.ArrowException as error:
-            raise InputError(
-                f"{file} cannot be read: {one_line(error)}. A fit past memory takes columns of numbers, and text in "
-                "ids and labels alone: encode or drop others."
-            ) from error
+            raise unreadable(file, error) from error
     return whole
