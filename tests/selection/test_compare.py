@@ -13,7 +13,8 @@ from altopt.defaults import DEFAULTS
 from altopt.encoders import LinearEncoder
 from altopt.inputs import BlockInputs, HopInputs, ReducedInputs
 from altopt.selection.candidates import FEATURES_ONLY, Candidate, default_inputs, reweighted
-from altopt.selection.compare import Choice, Judged, at_best_temperature, choose, mixture_weights
+from altopt.selection.compare import Choice, Judged, choose
+from altopt.selection.probabilities import at_best_temperature, mixture_weights
 from altopt.views import GraphView, NoGraphView
 
 CLASSES = 3
@@ -44,7 +45,7 @@ def test_numbers_of_a_candidate_are_checked(name):
 class Told:
     """A judge with made-up answers: for each candidate its probability of the given class, for each label."""
 
-    n_folds = 3
+    n_folds, class_weights = 3, None
 
     def __init__(self, answers, n_labels=60):
         self.answers, self.n_labels, self.asked, self.mixed, self.cuts = answers, n_labels, [], {}, {}
@@ -52,6 +53,9 @@ class Told:
 
     def codes_of(self, k):
         return np.zeros(self.n_labels, dtype=int)
+
+    def weights_of(self, k):
+        return np.ones(self.n_labels)
 
     def held_out(self, candidate, k):
         self.asked.append((candidate.name, k))
@@ -272,3 +276,36 @@ def test_few_labels_read_few_directions():
     assert widths(1) == widths(8) == [16, 32]
     assert widths(15) == [32, 64]
     assert [sum(widths(n)) for n in range(1, 70)] == sorted(sum(widths(n)) for n in range(1, 70))
+
+
+def test_candidates_are_compared_under_the_class_prior_where_that_is_known():
+    """Labels half of each class, nine tenths of all nodes in one: who calls all nodes by it is right on so many."""
+    majority, informed = candidate_of(name="majority"), candidate_of(lambda1=0.9, name="informed")
+    codes = np.arange(60) % 2
+
+    class ByClass(Told):
+        def codes_of(self, k):
+            return codes
+
+        def held_out(self, candidate, k):
+            p = 0.5 if candidate is majority else 0.8
+            return Judged(np.where(codes[:, None] == [0, 1], p, 1 - p), 0.5)
+
+    judge = ByClass({})
+    judge.class_weights = np.array([1.8, 0.2])
+    choice = choose(majority, [informed], judge)
+    told = {entry.candidate: entry for entry in choice.considered}
+    assert choice.plan is informed  # although it is no oftener right
+    assert told[majority].accuracy == pytest.approx(0.9)
+    assert told[majority].error == pytest.approx(-0.9 * np.log(0.9) - 0.1 * np.log(0.1), rel=0.05)
+    assert told[informed].error < told[majority].error
+
+
+def test_a_label_of_weight_zero_decides_nothing():
+    usual, other = candidate_of(), candidate_of(lambda1=0.9, name="other")
+    judge = Told(
+        {usual: lambda at: np.where(at % 60 < 40, 0.9, 0.01), other: lambda at: np.full(len(at), 0.8)}
+    )
+    assert choose(usual, [other], judge).plan is other
+    judge.weights_of = lambda k: (np.arange(60) < 40).astype(float)
+    assert choose(usual, [other], judge).plan is usual

@@ -4,15 +4,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 
-from altopt.arrays import Array, shares, tempered
+from altopt.arrays import Array
 from altopt.defaults import DEFAULTS, Defaults
 from altopt.selection.candidates import Candidate
+from altopt.selection.probabilities import Probabilities, at_best_temperature, mixture_weights
 
-LEAST = 1e-6  # no probability is taken for less: one label must not decide alone
-N_STEPS = 200  # of expectation and maximisation for the weights of a mixture, which settle long before
-LOG_TEMPERATURES = (-2.3, 2.3)
 NO_BETTER = "No other plan had a clearly lower error on held-out labels."
 
 
@@ -34,6 +31,13 @@ class Judge(Protocol):
 
     def codes_of(self, k: int) -> Array:
         """The classes of the labels of fold k."""
+
+    def weights_of(self, k: int) -> Array:
+        """What each of these labels counts for."""
+
+    @property
+    def class_weights(self) -> Array | None:
+        """How much commoner each class is among all nodes than among the labels, where that is known."""
 
     def held_out(self, candidate: Candidate, k: int) -> Judged:
         """The candidate's F of fold k's nodes, from a fit without their labels."""
@@ -120,14 +124,6 @@ class Choice:
         return {"plan": self.plan.name, "considered": rows, "reason": self.reason}
 
 
-class Probabilities(NamedTuple):
-    """A candidate's probabilities of the judged labels at the temperature that suits it."""
-
-    P: Array
-    losses: Array  # -log of the probability of the given class
-    temperature: float
-
-
 @dataclass
 class Contest:
     """Candidates judged by the same held-out labels, fold after fold."""
@@ -155,12 +151,20 @@ class Contest:
     def codes(self, n_folds: int) -> Array:
         return np.concatenate([self.judge.codes_of(k) for k in range(n_folds)])
 
+    def label_weights(self, n_folds: int) -> Array:
+        """What the labels of the first folds count for, 1 on the mean: classes by their share of all nodes."""
+        w = np.concatenate([self.judge.weights_of(k) for k in range(n_folds)])
+        by_class = self.judge.class_weights
+        w = w if by_class is None else w * by_class[self.codes(n_folds)]
+        return np.asarray(w / w.mean())
+
     def judged(self, candidate: Candidate, n_folds: int) -> Probabilities:
         """The candidate by the labels of the first folds."""
         key = candidate, n_folds
         if key not in self._judged:
             F = np.concatenate([done.F for done in self.played[candidate][:n_folds]])
-            self._judged[key] = at_best_temperature(F, self.codes(n_folds))
+            F = F if self.judge.class_weights is None else F * self.judge.class_weights
+            self._judged[key] = at_best_temperature(F, self.codes(n_folds), self.label_weights(n_folds))
         return self._judged[key]
 
     def lead(self, one: Candidate, other: Candidate) -> tuple[float, float]:
@@ -178,8 +182,8 @@ class Contest:
 
     def beats_mixed(self, one: Candidate, weights: dict[Candidate, float]) -> bool:
         """Whether one leads the others clearly on the first fold even where they are mixed by these weights."""
-        mixed = sum(w * np.exp(-self.judged(q, 1).losses) for q, w in weights.items())
-        gain = -np.log(mixed) - self.judged(one, 1).losses
+        mixed = sum(w * self.judged(q, 1).of_given for q, w in weights.items())
+        gain = -self.label_weights(1) * np.log(mixed) - self.judged(one, 1).losses
         return self.clear(float(gain.sum()), float(np.std(gain) * np.sqrt(len(gain))), self.defaults.min_z)
 
     def preferred(self, one: Candidate, other: Candidate) -> bool:
@@ -239,7 +243,8 @@ class Contest:
     def weights(self, parts: list[Candidate]) -> Array:
         """Weights of the parts under which the given classes are likeliest."""
         n = min(len(self.played[part]) for part in parts)
-        return mixture_weights(np.stack([np.exp(-self.judged(part, n).losses) for part in parts], axis=1))
+        L = np.stack([self.judged(part, n).of_given for part in parts], axis=1)
+        return mixture_weights(L, self.label_weights(n))
 
     def entry(self, candidate: Candidate, usual: Candidate, weight: float) -> Considered:
         n, dropped = len(self.played[candidate]), self.dropped.get(candidate, "")
@@ -252,7 +257,7 @@ class Contest:
         return Considered(
             candidate,
             error=float(judged.losses.mean()),
-            accuracy=float(np.mean(judged.P.argmax(axis=1) == self.codes(n))),
+            accuracy=float(np.mean(self.label_weights(n) * (judged.P.argmax(axis=1) == self.codes(n)))),
             excess_error=-gain / n_common,
             standard_error=error / n_common,
             n_labels=len(judged.losses),
@@ -346,36 +351,3 @@ def strongest(contest: Contest, parts: list[Candidate]) -> dict[Candidate, float
         if len(kept) == 1 or found.min() >= contest.defaults.mixture_weight:
             return dict(zip(kept, found.tolist()))
         del kept[int(found.argmin())]
-
-
-def mixture_weights(likelihoods: Array) -> Array:
-    """w that maximises sum_i log(sum_q w_q p_iq), by expectation and maximisation.
-
-    >>> mixture_weights(np.array([[0.9, 0.1], [0.8, 0.3], [0.7, 0.2]])).round(2)
-    array([1., 0.])
-    """
-    w = np.full(likelihoods.shape[1], 1.0 / likelihoods.shape[1])
-    for _ in range(N_STEPS):
-        parts = likelihoods * w
-        w = np.mean(parts / parts.sum(axis=1, keepdims=True), axis=0)
-    return np.asarray(w)
-
-
-def at_best_temperature(F: Array, codes: Array) -> Probabilities:
-    """Probabilities as users are given them, at the temperature under which the given classes are likeliest.
-
-    A weak prior holds the temperature at 1: a few labels cannot tell.
-    """
-    S, rows = np.maximum(shares(F), LEAST), np.arange(len(codes))
-
-    def losses(T: float) -> Array:
-        return np.asarray(-np.log(np.maximum(tempered(S, T)[rows, codes], LEAST)))
-
-    result = minimize_scalar(
-        lambda log_T: float(losses(float(np.exp(log_T))).sum() + log_T**2),
-        bounds=LOG_TEMPERATURES,
-        method="bounded",
-        options={"xatol": 0.01},
-    )
-    T = float(np.exp(result.x))
-    return Probabilities(tempered(S, T), losses(T), T)

@@ -199,6 +199,17 @@ def shares_of_rest(class_prior: Array, counts: Array, n_rest: int) -> Array:
     return np.asarray(left / left.sum() if n_rest else class_prior)
 
 
+def class_weights(class_prior: ClassPrior, counts: Array, n_rest: int) -> Array | None:
+    """Shares of the classes among the unlabelled nodes over those among the labels; None where they are not known.
+
+    >>> class_weights(np.array([0.9, 0.1]), np.array([5, 5]), 90)  # 85 and 5 of 90 are left
+    array([1.88888889, 0.11111111])
+    """
+    if not isinstance(class_prior, np.ndarray):
+        return None
+    return np.asarray(shares_of_rest(class_prior, counts, n_rest) * counts.sum() / np.maximum(counts, 1))
+
+
 def attainable(shares: Array, counts: Array) -> Array:
     """These shares without classes that have no label, and so cannot be predicted; at sum 1."""
     found = np.where(counts > 0, shares, 0.0)

@@ -15,10 +15,10 @@ from altopt.arrays import Array
 from altopt.operator import NormalizedAdjacency
 from altopt.operator.scaling import row_stochastic
 from altopt.selection.candidates import Candidate, features_alone
-from altopt.selection.compare import Probabilities, at_best_temperature
 from altopt.selection.cross_fit import CrossFitter, Fold, assortativity
 from altopt.selection.fit_data import FitData
 from altopt.selection.graph_help import KindHelp
+from altopt.selection.probabilities import Probabilities, at_best_temperature
 from altopt.training.journal import Arrays, Journal
 
 LEAST_WEIGHT = 1e-3  # that the prior of a kind is taken for

@@ -11,8 +11,9 @@ import numpy as np
 from altopt.arrays import Array, shares
 from altopt.graph.validation import UNKNOWN
 from altopt.selection.candidates import ALONE, FEATURES_ONLY, Candidate, mixture, reweighted
-from altopt.selection.compare import Choice, Judged, at_best_temperature, choose
+from altopt.selection.compare import Choice, Judged, choose
 from altopt.selection.cross_fit import CrossFitter, Fold, assemble_folds, class_mass_factors, own_rows
+from altopt.selection.draw import class_weights
 from altopt.selection.estimate import clear_winner
 from altopt.selection.fit_data import FitData
 from altopt.selection.folds import sampled, some_of_each, stratified_folds
@@ -28,6 +29,7 @@ from altopt.selection.leave_one_out import (
     without_own_label,
 )
 from altopt.selection.mixed import Mixed
+from altopt.selection.probabilities import at_best_temperature
 from altopt.training.alternate import Schedule, Solvers
 from altopt.training.journal import Journal
 from altopt.training.pseudo_labels import PseudoLabels
@@ -248,6 +250,16 @@ class Evaluator:
         """The classes of the labels of the k-th fold that chooses."""
         return self.codes[self.chooser.masks(self.chooser.numbers[k])[0]]
 
+    def weights_of(self, k: int) -> Array:
+        """The given weights of these labels; 1 where none were given."""
+        judged = self.chooser.masks(self.chooser.numbers[k])[0]
+        return np.ones(int(judged.sum())) if self.sample_weight is None else self.sample_weight[judged]
+
+    @property
+    def class_weights(self) -> Array | None:
+        """How much commoner each class is among the other nodes than among the labels, where `class_prior` says so."""
+        return class_weights(self.data.class_prior, self.counts, int((~self.data.labelled).sum()))
+
     def held_out(self, candidate: Candidate, k: int) -> Judged:
         """F of these labels' nodes from a fit without them."""
         if candidate in self._mixtures:
@@ -374,16 +386,12 @@ class Evaluator:
         n_labels = min(alone.n_labels, other.n_labels)
         masks = [self.chooser.masks(k)[0] for k in self.chooser.numbers]
         n_folds = 1 + int(np.searchsorted(np.cumsum([mask.sum() for mask in masks]), n_labels))
+        codes = np.concatenate([self.codes_of(k) for k in range(n_folds)])
         correct = [
-            np.concatenate(
-                [
-                    self.held_out(entry.candidate, k).F.argmax(axis=1) == self.codes_of(k)
-                    for k in range(n_folds)
-                ]
-            )
-            for entry in (other, alone)
+            np.concatenate([self.held_out(q.candidate, k).F.argmax(axis=1) for k in range(n_folds)]) == codes
+            for q in (other, alone)
         ]
         nodes = np.concatenate([np.flatnonzero(mask) for mask in masks[:n_folds]])
-        codes, given = self.codes[nodes], self.sample_weight
+        given = self.sample_weight
         weights = verdict.draw.node_weights(codes, self.counts, None if given is None else given[nodes])
         return GraphHelp.of(correct, codes, weights, classes)
