@@ -12,7 +12,7 @@ import numpy as np
 
 from altopt.arrays import Array
 from altopt.errors import InputError
-from altopt.graph.file_formats import one_line, refuse_absent
+from altopt.graph.file_formats import SAMPLED, one_line, refuse_absent
 from altopt.graph.tables import choose
 
 FORMATS = {".parquet": "parquet", ".csv": "text", ".tsv": "text", ".npy": "array"}
@@ -106,6 +106,16 @@ class Dataset:
     def n_rows(self) -> int | None:
         """Rows of all files, from their metadata; None for text, which has none."""
         return None if self.kind == "text" else sum(self.rows_of_files)
+
+    @property
+    def estimated_rows(self) -> int:
+        """Rows of all files; of text, by the length of the first lines."""
+        if self.n_rows is not None:
+            return self.n_rows
+        with self.files[0].open("rb") as file:
+            lines = file.read(SAMPLED).splitlines(keepends=True)
+        length = sum(map(len, lines[1:-1])) / max(len(lines) - 2, 1)
+        return int(self.n_bytes / max(length, 1.0)) if len(lines) > 2 else len(lines)
 
     @property
     def n_bytes(self) -> int:

@@ -100,7 +100,7 @@ def disk_bytes(sources: Sources) -> int:
     if sources.features is not None:
         table = sources.features
         width = table.arrays[0].shape[1] if table.kind == "array" else len(sources.feature_columns)
-        n_bytes += 4 * width * table.n_rows if table.n_rows else 2 * table.n_bytes
+        n_bytes += 4 * width * table.estimated_rows + (table.n_bytes if table.kind == "text" else 0)
     return n_bytes
 
 

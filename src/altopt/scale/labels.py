@@ -8,7 +8,7 @@ import numpy as np
 from altopt.arrays import Array
 from altopt.errors import InputError
 from altopt.graph.tables import from_arrow
-from altopt.graph.validation import UNKNOWN, read_y
+from altopt.graph.validation import UNKNOWN, known_labels, read_y
 from altopt.scale.id_tables import tables_within
 from altopt.scale.sources import Sources
 
@@ -72,6 +72,13 @@ def given_labels(
     column = found.column(1)
     column = typed(column) if sources.text_labels else column
     return positions, from_arrow(column, f"{table.name}, column {names.label!r},")
+
+
+def known_in(column: Any) -> tuple[int, set[Any]]:
+    """How many labels a column has, and which classes."""
+    values = from_arrow(column, "the labels")
+    known = values[known_labels(values)].tolist()
+    return len(known), set(known)
 
 
 def typed(column: Any) -> Any:

@@ -12,7 +12,6 @@ from altopt.scale.text_tables import header, to_parquet
 from altopt.table.files import features_of, is_list
 
 Columns = tuple[str, ...]
-LINE = 16  # bytes of an edge in a text table, at least: tells how many there may be
 
 
 @dataclass(frozen=True)
@@ -67,10 +66,10 @@ class Sources:
 
     @property
     def n_edges(self) -> int:
-        """Rows of edges; an upper bound where the files do not tell."""
+        """Rows of edges; of text tables an estimate."""
         if self.edges.kind == "array":
             return sum(max(array.shape) for array in self.edges.arrays)
-        return self.edges.n_rows or self.edges.n_bytes // LINE
+        return self.edges.estimated_rows
 
     @property
     def id_columns(self) -> list[tuple[Dataset, str]]:

@@ -1,0 +1,74 @@
+"""The cost of a fit past memory: it grows with what it is made of, and a dry run leaves nothing behind."""
+
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pc
+import pyarrow.parquet as pq
+import pytest
+
+from altopt.scale import probe
+from altopt.scale.cost import Size, cost_of
+from altopt.scale.dry_run import dry_run, lines, size_of
+from altopt.scale.probe import Rates, disk_rates
+from altopt.scale.sources import Sources
+
+RATES = Rates(read=1e9, write=1e9, entry=2e-10, flops=4e10)
+PRODUCTS = Size(2_449_029, 123_718_280, 100, 47, 196_615)
+
+
+def test_narrow_panels_read_the_edges_more_often():
+    wide, narrow = (cost_of(PRODUCTS, memory, RATES) for memory in (4e9, 0.8e9))
+    assert narrow.memory < wide.memory
+    assert narrow.read > 2 * wide.read
+    assert narrow.seconds > wide.seconds
+
+
+def test_a_slow_disk_is_said():
+    assert (
+        cost_of(PRODUCTS, 1e9, replace(RATES, read=1e8)).seconds > 2 * cost_of(PRODUCTS, 1e9, RATES).seconds
+    )
+
+
+def test_time_and_disk_grow_with_the_graph():
+    large = Size(24_490_290, 1_237_182_800, 100, 47, 196_615)
+    small, large_cost = cost_of(PRODUCTS, 6e9, RATES), cost_of(large, 6e9, RATES)
+    assert 8 < large_cost.seconds / small.seconds < 20
+    assert 8 < large_cost.disk / small.disk < 12
+    assert large_cost.memory <= 6e9
+
+
+def test_the_disk_is_measured_and_left_as_it_was(tmp_path, monkeypatch):
+    monkeypatch.setattr(probe, "PROBE_BYTES", 1 << 24)
+    read, write = disk_rates(tmp_path / "not" / "there")
+    assert read > 1e5
+    assert write > 1e5
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".csv"])
+def test_sizes_come_from_metadata(tmp_path, suffix, monkeypatch):
+    rng = np.random.default_rng(0)
+    save = pq.write_table if suffix == ".parquet" else pc.write_csv
+    paths = [tmp_path / f"{name}{suffix}" for name in "efl"]
+    save(pa.table({"source": rng.integers(0, 500, 4000), "target": rng.integers(0, 500, 4000)}), paths[0])
+    save(pa.table({"node": np.arange(500), "x": rng.random(500)}), paths[1])
+    save(pa.table({"node": np.arange(9), "label": [*"abcabcab", None]}), paths[2])
+    sources = Sources.open(paths[0], paths[1], paths[2])
+    size = size_of(sources, tmp_path, 1e9)
+    exact = suffix == ".parquet"
+    assert size.n_nodes == pytest.approx(500, rel=0 if exact else 0.1)
+    assert size.n_entries == pytest.approx(8000, rel=0 if exact else 0.1)
+    assert (size.n_features, size.n_labels, size.n_classes) == (1, 8, 3)
+    if exact:  # by a sketch of the ids
+        pytest.importorskip("duckdb")
+        without = size_of(Sources.open(paths[0], None, paths[2]), tmp_path, 1e9)
+        assert without.n_nodes == pytest.approx(500, rel=0.1)
+        assert without.n_features == 0
+    monkeypatch.setattr(probe, "PROBE_BYTES", 1 << 24)
+    before = sorted(tmp_path.iterdir())
+    said = lines(*dry_run(sources, tmp_path / "out", 1e9))
+    assert "500 nodes" in said[0] or not exact
+    assert "GB read" in said[-1]
+    assert sorted(tmp_path.iterdir()) == before
