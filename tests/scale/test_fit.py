@@ -1,12 +1,16 @@
 """The fit on files is the fit in memory with the same candidate, and the same bits within any budget."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
+from altopt.defaults import DEFAULTS
 from altopt.scale.fit import Fitting
 from altopt.scale.plan import Plan
 from altopt.scale.recipe import recipe_of
+from altopt.scale.run import fit_files, prepare
 from altopt.scale.runner import Here
 from altopt.scale.store import Store
 from problems_on_disk import communities, on_disk, same_candidate
@@ -38,3 +42,23 @@ def test_any_budget_gives_the_same_bits(tmp_path, storage, budget):
     fitting, parts = fitted(folder, model, tmp_path / "parts", budget, storage)
     assert len(fitting.plan.f_columns) > 1 < len(fitting.plan.z_columns)
     assert_array_equal(parts, whole)
+
+
+def test_the_estimate_is_that_of_a_large_graph_in_memory(tmp_path):
+    A, X, y = communities(n=600)
+    model = same_candidate(defaults=replace(DEFAULTS, large=1)).fit(X, y, graph=A)
+    folder = on_disk(tmp_path / "problem", A, X, y)
+    ready = prepare(model.parameters(), folder, Here(Store(tmp_path / "store"), 1 << 30))
+    stored = fit_files(ready, tmp_path / "model")
+    expected, found = model.leave_one_out_, stored.leave_one_out
+    assert_array_equal(found.nodes, expected.nodes)
+    assert_array_equal(found.predictions, expected.predictions)
+    assert found.scores == pytest.approx(expected.scores, abs=2e-3)
+    assert found.accuracy == pytest.approx(expected.accuracy, abs=2e-3)
+    assert found.interval == pytest.approx(expected.interval, abs=2e-3)
+    assert stored.readout.temperature == pytest.approx(model.temperature_, rel=0.02)
+    codes, confidence, P = stored.predictions(0, stored.n_nodes)
+    assert_array_equal(stored.classes[codes], model.transduction_)
+    assert pytest.approx(model.label_distributions_, abs=0.01) == P
+    assert confidence == pytest.approx(model.confidence_, abs=0.02)
+    assert stored.outcome == model.outcome_

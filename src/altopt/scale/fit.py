@@ -110,6 +110,12 @@ class Fitting:
         ]
         return tuple(job.file("Z") for job in self.run(*panels))
 
+    def inputs_sheet(self) -> Sheet:
+        """Z."""
+        files = tuple(self.runner.store.path(name) for name in self.Z)
+        widths = tuple(last - first for first, last in self.plan.z_columns)
+        return SheetOfFiles(files[0].parent, self.graph.n_nodes, widths, np.dtype(self.plan.z_storage), files)
+
     @cached_property
     def of_inputs(self) -> dict[str, Any]:
         """What jobs that read Z must know."""

@@ -31,6 +31,7 @@ class Plan:
     z_columns: list[tuple[int, int]]
     storage: str
     z_storage: str
+    width: int = ROW_MULTIPLE  # columns that a block of F's precision may have
 
     @classmethod
     def of(
@@ -46,12 +47,9 @@ class Plan:
         if storage is None:
             large = n_nodes * n_classes >= HALF
             storage = "float16" if large else working_dtype(n_nodes, n_classes).name
-        return cls(
-            columns(n_classes, widest(n_nodes, np.dtype(storage).itemsize, budget)),
-            columns(n_inputs, widest(n_nodes, 4, budget)),
-            storage,
-            z_storage,
-        )
+        width = widest(n_nodes, np.dtype(storage).itemsize, budget)
+        z_columns = columns(n_inputs, widest(n_nodes, 4, budget))
+        return cls(columns(n_classes, width), z_columns, storage, z_storage, width)
 
 
 def columns(n_columns: int, width: int) -> list[tuple[int, int]]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from altopt.arrays import Array, shares
+from altopt.arrays import Array
 from altopt.graph.validation import UNKNOWN
 from altopt.selection.candidates import ALONE, FEATURES_ONLY, Candidate, mixture, reweighted
 from altopt.selection.compare import Choice, Judged, choose
@@ -21,11 +21,9 @@ from altopt.selection.graph_help import GraphHelp
 from altopt.selection.held_out import HeldOut, Repeated, Verdict, judge
 from altopt.selection.leave_one_out import (
     LeaveOneOut,
-    Margins,
+    concluded,
     empty_leave_one_out,
     exact_sample,
-    log_support,
-    margins,
     without_own_label,
 )
 from altopt.selection.mixed import Mixed
@@ -329,32 +327,7 @@ class Evaluator:
         verdict = judge(held)
         if masses is not None:
             verdict = replace(verdict, readout=verdict.readout.scaled(masses))
-        all_labelled = Margins(
-            ids[self.nodes],
-            classes[self.codes],
-            classes[scores.argmax(axis=1)],
-            log_support(shares(scores), self.codes),
-        )
-        evaluated = all_labelled.subset(exact)._replace(
-            predictions=classes[verdict.predicted], margin=margins(shares(scores[exact]), self.codes[exact])
-        )
-        result = LeaveOneOut(
-            evaluated=evaluated,
-            scores=scores[exact],
-            accuracy=verdict.accuracy.value,
-            interval=verdict.accuracy.interval,
-            calibration_error=verdict.calibration_error,
-            all_labelled=all_labelled,
-            draw=verdict.draw.sentence,
-            auc=verdict.auc.value,
-            auc_interval=verdict.auc.interval,
-            average_precision=verdict.average_precision.value,
-            average_precision_interval=verdict.average_precision.interval,
-            recall=dict(zip(classes.tolist(), verdict.recall)),
-            probabilities=verdict.probabilities,
-            weights=verdict.weights,
-            variance_factor=verdict.variance_factor,
-        )
+        result = concluded(verdict, scores, exact, ids[self.nodes], self.codes, classes)
         return result, verdict
 
     def repeated(self, choice: Choice) -> Repeated | None:

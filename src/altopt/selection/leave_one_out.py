@@ -7,11 +7,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from altopt.arrays import Array, working_dtype
+from altopt.arrays import Array, shares, working_dtype
 from altopt.defaults import DEFAULTS, Defaults
 from altopt.drawing.charts import Series, bars, interval
 from altopt.drawing.html import Html, element, join
 from altopt.selection.estimate import is_wide
+from altopt.selection.held_out import Verdict
 from altopt.solvers import ConjugateGradient
 from altopt.views import Objective
 
@@ -181,6 +182,33 @@ class LeaveOneOut:
             labels = labels.subset(labels.given != labels.predictions)
         order = np.argsort(labels.margin, kind="stable")
         return list(zip(*(column[order].tolist() for column in labels)))
+
+
+def concluded(
+    verdict: Verdict, scores: Array, exact: Array, ids: Array, codes: Array, classes: Array
+) -> LeaveOneOut:
+    """The result for evaluated nodes of these ids and classes; `scores` is F without the own label."""
+    support = log_support(shares(scores), codes)
+    all_labelled = Margins(ids, classes[codes], classes[scores.argmax(axis=1)], support)
+    margin = margins(shares(scores[exact]), codes[exact])
+    evaluated = all_labelled.subset(exact)._replace(predictions=classes[verdict.predicted], margin=margin)
+    return LeaveOneOut(
+        evaluated=evaluated,
+        scores=scores[exact],
+        accuracy=verdict.accuracy.value,
+        interval=verdict.accuracy.interval,
+        calibration_error=verdict.calibration_error,
+        all_labelled=all_labelled,
+        draw=verdict.draw.sentence,
+        auc=verdict.auc.value,
+        auc_interval=verdict.auc.interval,
+        average_precision=verdict.average_precision.value,
+        average_precision_interval=verdict.average_precision.interval,
+        recall=dict(zip(classes.tolist(), verdict.recall)),
+        probabilities=verdict.probabilities,
+        weights=verdict.weights,
+        variance_factor=verdict.variance_factor,
+    )
 
 
 def empty_leave_one_out(ids: Array, classes: Array) -> LeaveOneOut:

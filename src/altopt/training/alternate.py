@@ -348,18 +348,7 @@ def record(n_done: int, update: Update, training: Training, seconds: float) -> R
 
 def conclude(state: State, schedule: Schedule) -> Outcome:
     """The round to keep, and the reason of the end in words."""
-    changed = state.trace[-1].changed
-    if not schedule.n_rounds:
-        reason = "The encoder learned from the given labels alone: n_rounds=0"
-    elif schedule.converged(state.n_done, changed):
-        reason = f"Stopped after {state.n_done} rounds: {changed:.2%} of the nodes changed their label"
-    elif changed > 0.01:
-        reason = (
-            f"Reached n_rounds={schedule.n_rounds} while {changed:.2%} of the nodes still changed their label. "
-            "Raise n_rounds to go on"
-        )
-    else:
-        reason = f"Reached n_rounds={schedule.n_rounds}; {changed:.2%} of the nodes changed their label in the last one"
+    reason = why_it_ended(state.n_done, state.trace[-1].changed, schedule)
     best = state.best
     if best is None:
         reason += f".{state.shortfall}"
@@ -368,6 +357,20 @@ def conclude(state: State, schedule: Schedule) -> Outcome:
         )
     reason += f". Kept round {best.round}, the best on the validation labels ({best.accuracy:.2%}).{state.shortfall}"
     return Outcome(best.F, best.P, best.learner, state.trace, reason, best.start, best.steps)
+
+
+def why_it_ended(n_done: int, changed: float, schedule: Schedule) -> str:
+    """The reason of the end in words, without a full stop."""
+    if not schedule.n_rounds:
+        return "The encoder learned from the given labels alone: n_rounds=0"
+    if schedule.converged(n_done, changed):
+        return f"Stopped after {n_done} rounds: {changed:.2%} of the nodes changed their label"
+    if changed > 0.01:
+        return (
+            f"Reached n_rounds={schedule.n_rounds} while {changed:.2%} of the nodes still changed their label. "
+            "Raise n_rounds to go on"
+        )
+    return f"Reached n_rounds={schedule.n_rounds}; {changed:.2%} of the nodes changed their label in the last one"
 
 
 def as_dicts(trace: list[Round]) -> list[dict[str, Any]]:

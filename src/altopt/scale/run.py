@@ -1,0 +1,100 @@
+"""A whole fit on files: held-out labels, rounds, the estimate, and the model that they leave."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors.numpy import load_file
+
+from altopt.errors import InputError
+from altopt.fitted.fit import told
+from altopt.operator.columns import Columns
+from altopt.scale.evaluate import Evaluation
+from altopt.scale.fit import Fitting
+from altopt.scale.graph_folder import GraphFolder
+from altopt.scale.model import ModelOfFiles
+from altopt.scale.plan import Plan
+from altopt.scale.recipe import recipe_of
+from altopt.scale.runner import Runner
+from altopt.selection.calibration import TemperedShares
+from altopt.selection.draw import read_class_prior
+from altopt.selection.evaluation import NOT_COMPARED
+from altopt.selection.leave_one_out import NOT_HELD_BACK, LeaveOneOut
+from altopt.selection.parameters import Parameters
+from altopt.training.alternate import why_it_ended
+
+OnRound = Callable[[int, int, dict[str, Any]], None]
+
+
+@dataclass(frozen=True)
+class Ready:
+    """A fit that was checked and planned, and has not begun."""
+
+    fitting: Fitting
+    evaluation: Evaluation | None
+
+
+def prepare(parameters: Parameters, graph: GraphFolder, runner: Runner) -> Ready:
+    """Refuse what cannot be fitted on files, and plan the rest."""
+    if graph.features is None:
+        raise InputError(
+            "a fit with memory= needs features: name a table of them, or fit without memory= to go by the graph alone."
+        )
+    if len(graph.classes) < 2:
+        raise InputError("the labels are of one class. Give labels of two classes at least.")
+    recipe = recipe_of(parameters, graph)
+    n_inputs = graph.features.n_columns
+    plan = Plan.of(graph.n_nodes, len(graph.classes), n_inputs, runner.budget, recipe.inputs.storage)
+    fitting = Fitting(graph, recipe, plan, runner)
+    prior = read_class_prior(parameters.class_prior, np.array(graph.classes))
+    if isinstance(prior, np.ndarray) and not parameters.cross_fit:
+        raise InputError("class_prior with memory= needs held-out labels: leave cross_fit=False out.")
+    return Ready(fitting, Evaluation(fitting, prior) if parameters.cross_fit else None)
+
+
+def fit_files(ready: Ready, folder: Path, on_round: OnRound | None = None) -> ModelOfFiles:
+    """The fit, and its model stored in `folder`; what was done before is not done again."""
+    fitting, evaluation = ready.fitting, ready.evaluation
+    if evaluation is not None:
+        evaluation.prepare()
+    rounds = fitting.alternate(on_round)
+    unreached = np.empty(0, np.int64)
+    held_out: LeaveOneOut | str = NOT_HELD_BACK
+    verdict = None
+    if evaluation is not None:
+        unreached = evaluation.unreached()
+        held_out, verdict = evaluation.conclude(rounds, unreached)
+    readout = TemperedShares(1.0) if verdict is None else verdict.readout
+    recipe, n_labels = fitting.recipe, fitting.graph.n_labelled
+    said = [why_it_ended(rounds.n_done, rounds.changed, recipe.schedule) + ".", *told(verdict, n_labels)]
+    store, sheet = fitting.runner.store, fitting.inputs_sheet()
+    scaling = fitting.arrays(fitting.scaling, "scaling")
+    learned = load_file(store.path(rounds.encoder))
+    model = ModelOfFiles(
+        folder=folder,
+        feature_weight=recipe.weights.feature,
+        label_weight=recipe.weights.label,
+        restart=recipe.restart,
+        n_diffusion=recipe.n_diffusion,
+        seed=recipe.schedule.seed,
+        encoder=replace(recipe.encoder, C=fitting.of_encoder["encoder"]["C"]),
+        W=learned["W"],
+        b=learned["b"],
+        centre=scaling["centre"],
+        scalars=scaling["scalars"],
+        row_exponent=recipe.inputs.row_exponent,
+        columns=Columns.restore(fitting.arrays(fitting.columns, "columns")),
+        f_widths=tuple(last - first for first, last in fitting.plan.f_columns),
+        z_widths=sheet.widths,
+        z_storage=fitting.plan.z_storage,
+        readout=readout,
+        unreached=unreached,
+        leave_one_out=held_out,
+        choice={"plan": "usual", "considered": [], "reason": NOT_COMPARED},
+        trace=fitting.trace,
+        outcome=" ".join(said),
+    )
+    model.save(fitting.sheet(rounds.F), sheet, fitting.graph)
+    return ModelOfFiles.open(folder)
