@@ -18,6 +18,7 @@ from altopt_lab.equal.contest import (
     WITHOUT,
 )
 from altopt_lab.experiments import published
+from altopt_lab.experiments.config import SEARCH_SPACE
 from altopt_lab.experiments.protocols import CELLS, GIVEN, RATES, Cell
 from altopt_lab.experiments.tables.equal_effort import (
     NEAR,
@@ -31,7 +32,6 @@ from altopt_lab.experiments.tables.studies import (
     ABLATIONS,
     LAYER_RATES,
     ROUND_CELLS,
-    SEARCH_SPACE,
     SENSITIVE,
     TOPS,
     WEIGHTS,
