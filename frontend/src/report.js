@@ -117,6 +117,16 @@ function search(data, select, found, name) {
   return h("form", { class: "search", onsubmit: go }, field, list, h("button", { type: "submit" }, "Find"));
 }
 
+/** On paper nothing can be opened: everything is. */
+export function openForPrint() {
+  let opened = [];
+  window.addEventListener("beforeprint", () => {
+    opened = [...document.querySelectorAll("details:not([open])")];
+    opened.forEach((each) => (each.open = true));
+  });
+  window.addEventListener("afterprint", () => opened.forEach((each) => (each.open = false)));
+}
+
 export function zoomButtons(picture) {
   const button = (name, sign, factor) => h("button", { type: "button", "aria-label": name, title: name, onclick: () => picture.zoom(factor) }, sign);
   return h("div", { class: "zoom" }, button("Zoom in", "+", 0.6), button("Zoom out", "−", 1.6), button("Fit the whole graph", "Fit", null));

@@ -1,6 +1,10 @@
-"""altopt explore under load: the latency of one client, many clients for minutes, and kills at any time.
+"""altopt explore under load: one client, also during a refit, many clients for minutes, and kills at any time.
 
-usage: python -m altopt_lab.bench.explore MODEL [--requests 200] [--clients 50] [--seconds 300] [--kills 50]
+usage: python -m altopt_lab.bench.explore MODEL [--requests 200] [--refit] [--clients 50] [--seconds 300] [--kills 50]
+                                                [--record results/explore.jsonl] [--page docs/labelling.md]
+
+Without MODEL: a generated model of the size of ogbn-arxiv, 169,343 nodes and 40 classes. Times are of the wall clock,
+from request to response; beside them the processor time of the server, which other work on the machine hardly changes.
 """
 
 import argparse
@@ -8,6 +12,7 @@ import http.client
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -18,6 +23,8 @@ import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
+
+from altopt_lab.records import Record, append_record
 
 COMMAND = "import sys; from altopt.cli.main import main; sys.argv[0] = 'altopt'; main()"
 
@@ -36,6 +43,11 @@ class Server:
         """Resident megabytes."""
         pages = int(Path(f"/proc/{self.process.pid}/statm").read_text().split()[1])
         return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+    def cpu(self) -> float:
+        """Seconds of processor time so far."""
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def end(self, number: int = signal.SIGINT) -> None:
         self.process.send_signal(number)
@@ -74,27 +86,57 @@ def questions(
     }
 
 
-def one_client(model: Path, n_requests: int) -> None:
+def one_client(model: Path, n_requests: int) -> Record:
     """The latency of each kind of question."""
     server, rng = Server(model), random.Random(0)
     client = Client(server, "one")
     _, about, _ = client.ask("model")
     sizes = about["n_nodes"], len(about["classes"])
+    found: Record = {"n_nodes": sizes[0], "n_classes": sizes[1], "n_requests": n_requests}
     for kind in questions(rng, *sizes):
-        seconds = []
+        seconds, cpu = [], server.cpu()
         for _ in range(n_requests):
             status, said, took = client.ask(*questions(rng, *sizes)[kind])
             assert status == 200, said
             seconds.append(took)
-        seconds.sort()
-        median, high = seconds[len(seconds) // 2], seconds[int(0.95 * len(seconds))]
-        print(
-            f"{kind:14} median {1e3 * median:6.0f} ms   p95 {1e3 * high:6.0f} ms   max {1e3 * seconds[-1]:6.0f} ms"
-        )
+        found[kind] = latency(seconds) | {"cpu": round(1e3 * (server.cpu() - cpu) / n_requests, 1)}
+        print(f"{kind:14} {found[kind]} ms", flush=True)
     server.end()
+    return {"one_client": found}
 
 
-def many_clients(model: Path, n_clients: int, seconds: float) -> None:
+def latency(seconds: list[float]) -> dict[str, float]:
+    """Median, 95th percentile and maximum in milliseconds."""
+    ordered = sorted(seconds)
+    places = {"median": len(ordered) // 2, "p95": int(0.95 * len(ordered)), "max": -1}
+    return {name: round(1e3 * ordered[k], 1) for name, k in places.items()}
+
+
+def during_refit(model: Path) -> Record:
+    """The latency of labels and neighbourhoods while the model is refitted."""
+    server, rng = Server(model), random.Random(2)
+    client = Client(server, "refit")
+    _, about, _ = client.ask("model")
+    sizes = about["n_nodes"], len(about["classes"])
+    client.ask(*questions(rng, *sizes)["label"])
+    client.ask("refit", {})
+    began, seconds = time.monotonic(), dict[str, list[float]](label=[], neighbourhood=[])
+    while True:
+        for kind, took in seconds.items():
+            status, said, each = client.ask(*questions(rng, *sizes)[kind])
+            assert status == 200, said
+            took.append(each)
+        _, state, _ = client.ask("state?after=0")
+        if not state["refit"]["running"]:
+            break
+    found: Record = {"seconds": round(time.monotonic() - began, 1), "said": state["refit"]["said"]}
+    found |= {kind: latency(took) for kind, took in seconds.items()}
+    print(f"refit: {found}", flush=True)
+    server.end()
+    return {"during_refit": found}
+
+
+def many_clients(model: Path, n_clients: int, seconds: float) -> Record:
     """Everyone asks everything; errors are counted, and memory is watched."""
     server = Server(model)
     _, about, _ = Client(server, "first").ask("model")
@@ -119,15 +161,18 @@ def many_clients(model: Path, n_clients: int, seconds: float) -> None:
     memory = []
     while time.monotonic() < end:
         time.sleep(seconds / 10)
-        memory.append(server.memory())
+        memory.append(round(server.memory()))
     for thread in threads:
         thread.join()
-    print(f"{n_clients} clients, {seconds:.0f} s: {dict(sorted(statuses.items()))}")
-    print(f"memory, MB: {[round(m) for m in memory]}")
+    good = sum(n for name, n in statuses.items() if name.endswith(" 200"))
+    found: Record = {"n_clients": n_clients, "seconds": seconds, "answered": good, "memory_mb": memory}
+    found["errors"] = {name: n for name, n in sorted(statuses.items()) if not name.endswith(" 200")}
+    print(found, flush=True)
     server.end()
+    return {"many_clients": found}
 
 
-def kills(model: Path, n_kills: int) -> None:
+def kills(model: Path, n_kills: int) -> Record:
     """Killed while it answers: every label that was confirmed is there after the next start."""
     rng = random.Random(1)
     with tempfile.TemporaryDirectory() as folder:
@@ -153,24 +198,97 @@ def kills(model: Path, n_kills: int) -> None:
                 assert status == 200
                 confirmed[at] = code
             server.process.wait()
-        print(f"{n_kills} kills, {len(confirmed):,} confirmed labels, {lost} lost")
+        print(f"{n_kills} kills, {len(confirmed):,} confirmed labels, {lost} lost", flush=True)
+    return {"kills": {"n": n_kills, "confirmed": len(confirmed), "lost": lost}}
+
+
+def generated(folder: Path) -> Path:
+    """A model of the size of ogbn-arxiv."""
+    import numpy as np
+
+    from altopt import AltOpt
+    from altopt.datasets import communities
+    from altopt.datasets.splits import hide
+
+    data = communities(169_343, 40, n_edges=1_157_799, n_features=128, seed=901)
+    shown = np.random.default_rng(0).choice(len(data.y), 2000, replace=False)
+    AltOpt(random_state=0).fit(data.X, hide(data.y, shown), graph=data.graph).save(folder / "model")
+    return folder / "model"
+
+
+def in_words(record: Record) -> str:
+    """The figures of a record for the handbook."""
+    one, many, killed = (record[name] for name in ("one_client", "many_clients", "kills"))
+    memory = many["memory_mb"]
+    n_errors = sum(many["errors"].values())
+    rows = [
+        f"| {kind} | {one[kind]['median']:.0f} | {one[kind]['p95']:.0f} | {one[kind]['cpu']:.0f} |"
+        for kind in ("search", "neighbourhood", "label", "undo", "filter")
+    ]
+    lines = [
+        f"On a generated model of {one['n_nodes']:,} nodes and {one['n_classes']} classes, one client, "
+        f"{one['n_requests']} requests of each kind: milliseconds",
+        "from request to response, and of the server's processor:",
+        "",
+        "| request | median | 95 of 100 within | processor |",
+        "|---|--:|--:|--:|",
+        *rows,
+        "",
+        f"{many['n_clients']} clients for {many['seconds'] / 60:.0f} minutes: {many['answered']:,} requests answered, "
+        f"{n_errors} errors; the server used",
+        f"{memory[0]} MB after a tenth of the time, {memory[len(memory) // 2]} MB half-way, {memory[-1]} MB at last.",
+        f"Killed {killed['n']} times while it answered: of {killed['confirmed']:,} labels that were confirmed "
+        f"{killed['lost']} were lost.",
+    ]
+    if "during_refit" in record:
+        refit = record["during_refit"]
+        lines.append(
+            f"While a refit ran for {refit['seconds']:.0f} s, 95 of 100 labels were answered within "
+            f"{refit['label']['p95']:.0f} ms."
+        )
+    return "\n".join(lines)
+
+
+def write_page(record: Record, page: Path) -> None:
+    """The figures between the marks of a page."""
+    text = page.read_text(encoding="utf-8")
+    marks = re.compile("(<!-- load -->\n).*?(\n<!-- end -->)", re.DOTALL)
+    page.write_text(marks.sub(lambda found: found[1] + in_words(record) + found[2], text), encoding="utf-8")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("model", type=Path)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("model", type=Path, nargs="?")
     parser.add_argument("--requests", type=int, default=200)
+    parser.add_argument("--refit", action="store_true")
     parser.add_argument("--clients", type=int, default=50)
     parser.add_argument("--seconds", type=float, default=300.0)
     parser.add_argument("--kills", type=int, default=50)
+    parser.add_argument("--record", type=Path)
+    parser.add_argument("--page", type=Path)
     chosen = parser.parse_args()
-    model = chosen.model if (chosen.model / "model.json").is_file() else chosen.model / "model"
-    if chosen.requests:
-        one_client(model, chosen.requests)
-    if chosen.clients:
-        many_clients(model, chosen.clients, chosen.seconds)
-    if chosen.kills:
-        kills(model, chosen.kills)
+    with tempfile.TemporaryDirectory() as folder:
+        given = chosen.model or generated(Path(folder))
+        given = given if (given / "model.json").is_file() else given / "model"
+        model = Path(
+            shutil.copytree(given, Path(folder) / "fit" / "model")
+        )  # the labels given here are random
+        record: Record = {"bench": "explore", "load_before": round(os.getloadavg()[1], 1)}
+        if chosen.requests:
+            record |= one_client(model, chosen.requests)
+        if chosen.refit:
+            record |= during_refit(model)
+        if chosen.clients:
+            record |= many_clients(model, chosen.clients, chosen.seconds)
+        if chosen.kills:
+            record |= kills(model, chosen.kills)
+    record["load_after"] = round(os.getloadavg()[1], 1)
+    if chosen.record is not None:
+        append_record(chosen.record, record)
+    if chosen.page is not None:
+        write_page(record, chosen.page)
 
 
 if __name__ == "__main__":

@@ -82,7 +82,7 @@ def bars(names: Sequence[Any], series: Sequence[Series], label: str, show: Any =
     """Horizontal bars, one for each name and series, with their values behind them; NaN has no bar."""
     known = [y for entry in series for y in entry.y if isfinite(y)]
     top = max([*known, 1e-12])
-    left, right = 136, WIDTH - 64
+    left, right = 150, WIDTH - 64
     parts: list[Html] = legend(series, 14) if len(series) > 1 else []
     y = 28.0 if len(series) > 1 else 6.0
     for k, name in enumerate(names):

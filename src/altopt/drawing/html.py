@@ -58,9 +58,17 @@ def element(name: str, /, *children: Any, **attributes: Any) -> Html:
 
 
 def table(
-    head: Sequence[Any], rows: Iterable[Sequence[Any]], *, caption: str, numbers: Iterable[int] = ()
+    head: Sequence[Any],
+    rows: Iterable[Sequence[Any]],
+    *,
+    caption: str,
+    numbers: Iterable[int] = (),
+    prose: bool = False,
 ) -> Html:
-    """A table that scrolls sideways where it must; `numbers` are the columns that stand to the right."""
+    """A table that scrolls sideways where it must; `numbers` are the columns that stand to the right.
+
+    The last column of one with `prose` goes below the others where the page is narrow.
+    """
     right = set(numbers)
 
     def cell(tag: str, k: int, value: Any, **more: Any) -> Html:
@@ -73,5 +81,7 @@ def table(
         element("caption", caption, class_="hidden"),
         element("thead", top),
         element("tbody", body),
+        class_="prose" if prose else None,
+        style=f"--columns: {len(head) - 1}" if prose else None,
     )
     return element("div", whole, class_="scroll", tabindex=0, role="region", aria_label=caption)

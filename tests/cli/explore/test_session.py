@@ -12,6 +12,7 @@ import pytest
 
 from altopt import AltOpt, InputError
 from altopt.cli.explore.refit import Refit
+from altopt.cli.explore.server import state
 from altopt.cli.explore.session import Session
 from altopt.graph.validation import UNKNOWN
 
@@ -181,6 +182,19 @@ def test_a_refit_teaches_the_encoder_while_answers_go_on(folder):
     assert not stored.labelled_[second]
     again = Session(folder, in_background=False)
     assert again.n_untaught() == 0
+    again.close()
+
+
+def test_answers_about_what_the_model_no_longer_has_are_told(folder):
+    first = Session(folder, in_background=False)
+    first.journal.add('"gone"', '"north"', "null", "ann")
+    first.journal.add('"n1"', '"no such class"', "null", "ann")
+    first.journal.close()
+    again = Session(folder, in_background=False)
+    assert again.refused == ['"gone"', '"n1"']
+    assert state(again, 0)["number"] == 2
+    with pytest.raises(InputError, match="no longer has|answered again"):
+        again.undo("ann")
     again.close()
 
 

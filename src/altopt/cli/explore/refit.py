@@ -13,6 +13,8 @@ from altopt.errors import InputError
 if TYPE_CHECKING:
     from altopt.cli.explore.session import Session
 
+MANY = 20  # answers that are taken in before the model is in use: fewer keep nobody waiting
+
 
 class Refit:
     """One refit of a session's model.
@@ -62,10 +64,15 @@ class Refit:
             last, version, model = session.journal.last(), session.version, copy.copy(session.model)
             model._fitted = session.fitted.shared()
         model.refit(on_round=self.on_round)
+        self.step = "taking in what was answered meanwhile"
+        since = last
+        while rows := session.answers_since(since, at_least=MANY):
+            model.update(labels=session.as_labels(rows))
+            since = rows[-1].number
         top = session.prepared(model)
         with session.lock:
             before, expected = session.fitted.labels.copy(), session.expected()
-            if not session.take_over(model, top, last, version):
+            if not session.take_over(model, top, last, since, version):
                 return "The model's folder was changed by another process meanwhile: the refit was given up."
             n = int(np.sum(before != session.fitted.labels))
             return (

@@ -212,12 +212,9 @@ def state(session: Session, after: int) -> dict[str, Any]:
     return {
         "number": answers[-1].number if answers else after,
         "answers": [
-            {
-                "at": session.position(row.node),
-                "label": session.codes_of.get(row.label, UNKNOWN),
-                "who": row.who,
-            }
+            {"at": at, "label": session.codes_of.get(row.label, UNKNOWN), "who": row.who}
             for row in answers
+            if (at := session.find(row.node)) is not None
         ],
         "n_labels": int(session.fitted.labelled.sum()),
         "expected": round(session.expected(), 6),

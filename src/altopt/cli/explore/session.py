@@ -106,17 +106,12 @@ class Session:
 
     def take_in(self, rows: list[Answer]) -> None:
         """Answers that the model in use has not."""
-        self.refused = []
-        if not rows:
-            return
-        places = {key(plain(name)): at for at, name in enumerate(self.ids.tolist())}
-        last = {row.node: row.label for row in rows}
-        labels = {}
-        for node, label in last.items():
-            if node in places and label in self.codes_of:
-                labels[places[node]] = self.codes_of[label]
-            else:
-                self.refused.append(node)
+        labels = {
+            at: self.codes_of[row.label]
+            for row in rows
+            if (at := self.find(row.node)) is not None and row.label in self.codes_of
+        }
+        self.refused = sorted({row.node for row in rows if self.find(row.node) not in labels})
         if labels:
             self.update(labels)
 
@@ -177,7 +172,9 @@ class Session:
             last = self.journal.last_of(who)
             if last is None:
                 raise InputError("there is no answer of yours to undo.")
-            at = self.position(last.node)
+            at = self.find(last.node)
+            if at is None or last.before not in self.codes_of:
+                raise InputError("the model no longer has the node or the class of your last answer.")
             if key(self.given(at)) != last.label:
                 raise InputError(
                     f"node {self.name(at)} was answered again since, so that nothing was undone."
@@ -209,13 +206,13 @@ class Session:
         code = int(self.fitted.codes[at])
         return None if code == UNKNOWN else self.classes[code]
 
-    def position(self, node: str) -> int:
-        """The position of an id that stands in the journal."""
-        value = json.loads(node)
+    def find(self, node: str) -> int | None:
+        """The position of an id that stands in the journal; None where the model has it no more."""
         try:
-            return self.fitted.position(value)
+            return self.fitted.position(json.loads(node))
         except InputError:
-            return next(at for at, name in enumerate(self.ids.tolist()) if key(plain(name)) == node)
+            names = enumerate(self.ids.tolist())
+            return next((at for at, name in names if key(plain(name)) == node), None)
 
     # the refit
 
@@ -231,18 +228,34 @@ class Session:
             refitting.run()
         return refitting
 
-    def take_over(self, model: AltOpt, top: Array, last: int, version: int) -> bool:
-        """Use a refitted version of the model in use, with the answers given since the one with number `last`."""
+    def take_over(self, model: AltOpt, top: Array, taught: int, last: int, version: int) -> bool:
+        """Use a refitted version of the model: it learnt from answers up to `taught`, and has those up to `last`."""
         with self.lock:
             if self.done.is_set() or version != self.version:
                 return False
             self.use(model, top)
             self.take_in(self.journal.answers(after=last))
-            self.taught, self.refitted = last, True
-            self.journal.add_refit(last, int(self.fitted.labelled.sum()), self.expected())
+            self.taught, self.refitted = taught, True
+            self.journal.add_refit(taught, int(self.fitted.labelled.sum()), self.expected())
             self.since_queue = REFRESH_AFTER
             self.last_answer = time.monotonic()
             return True
+
+    def answers_since(self, number: int, at_least: int) -> list[Answer]:
+        """Answers after one of them, where there are as many."""
+        with self.lock:
+            rows = self.journal.answers(after=number)
+            return rows if len(rows) >= at_least else []
+
+    def as_labels(self, rows: list[Answer]) -> dict[Any, Any]:
+        """The label of each node after these answers, None for none."""
+        with self.lock:
+            places = {row.node: self.find(row.node) for row in rows}
+            return {
+                self.name(at): None if row.label == "null" else self.classes[self.codes_of[row.label]]
+                for row in rows
+                if (at := places[row.node]) is not None and row.label in self.codes_of
+            }
 
     def n_untaught(self) -> int:
         """Labels given since the encoder was trained last."""
@@ -274,8 +287,8 @@ class Session:
             for node, given, instead, margin in self.journal.suspicious():
                 if node in confirmed or instead not in self.codes_of:
                     continue
-                at = self.position(node)
-                if key(self.given(at)) == given:
+                at = self.find(node)
+                if at is not None and key(self.given(at)) == given:
                     found.append((at, self.codes_of[instead], margin))
             return found
 

@@ -65,7 +65,9 @@ def by_class(held_out: LeaveOneOut) -> Html:
     names = [row[0] for row in known]
     values = Series("found", [row[1] for row in known])
     rows = [(name, percent(value), f"{percent(low)} to {percent(high)}") for name, value, low, high in known]
-    label = "The share of each class's held-out labels that was predicted correctly, the lowest first."
+    n = len(held_out.recall)
+    which = f", the lowest {len(known)} of {n} classes" if n > len(known) else ", the lowest first"
+    label = f"The share of each class's held-out labels that was predicted correctly{which}."
     return join(
         element("p", label, class_="soft"),
         charts.bars(names, [values], label),
@@ -84,7 +86,7 @@ def calibration(model: AltOpt, held_out: LeaveOneOut) -> Html:
     x, y = ([float(values[bin].mean()) for bin in bins] for values in (stated, hit))
     counts = [len(bin) for bin in bins]
     spread = [float(np.sqrt((p * (1 - p) + 0.25 / n) / (n + 1))) for p, n in zip(y, counts)]
-    label = "On the dashed line a prediction that is said to be right with 80 % is right 80 times of 100."
+    label = "On the dashed line a prediction that is said to be right with 80 % is right 80 times of 100."
     series = [
         Series("held-out labels", y, x, spread, COLOURS[0]),
         Series("ideal", (0.0, 1.0), (0.0, 1.0), (), GREY, dashed=True),

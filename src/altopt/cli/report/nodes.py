@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from altopt import AltOpt
+from altopt.drawing.charts import percent
 from altopt.drawing.html import Html, element, join, table
 from altopt.fitted.picture import name_of
 from altopt.graph.validation import UNKNOWN
@@ -25,7 +26,7 @@ def suspicious(model: AltOpt) -> Html:
             name_of(node),
             given,
             instead,
-            f"{np.exp(margin):.1%}",
+            percent(float(np.exp(margin))),
             reason(model, model.graph_.position(node), given, instead),
         )
         for node, given, instead, margin in found[:N_SUSPICIOUS]
@@ -37,7 +38,7 @@ def suspicious(model: AltOpt) -> Html:
         "What is left for the given class: its share of the score without the node's own label."
     )
     head = ("Node", "Given", "Rather", "Left for it", "Why")
-    return join(element("p", said), table(head, rows, caption="Suspicious labels", numbers=(3,)))
+    return join(element("p", said), table(head, rows, caption="Suspicious labels", numbers=(3,), prose=True))
 
 
 def reason(model: AltOpt, at: int, given: Any, instead: Any) -> str:
@@ -59,7 +60,8 @@ def reason(model: AltOpt, at: int, given: Any, instead: Any) -> str:
         said.append(f"its features say {by_features}")
     elif n_instead <= n_given:
         said.append(f"nodes with features like its own are rather {instead}")
-    return "; ".join(said) + "."
+    sentence = "; ".join(said) + "."
+    return sentence[0].upper() + sentence[1:]
 
 
 def to_label_next(model: AltOpt) -> Html:
@@ -76,8 +78,8 @@ def to_label_next(model: AltOpt) -> Html:
             (
                 name_of(node),
                 f"{gain:.2f}",
-                f"{fitted.classes[first]} ({P[first]:.0%})",
-                f"{fitted.classes[second]} ({P[second]:.0%})",
+                f"{fitted.classes[first]} ({100 * P[first]:.0f} %)",
+                f"{fitted.classes[second]} ({100 * P[second]:.0f} %)",
             )
         )
     said = (
@@ -114,7 +116,7 @@ def least_sure(model: AltOpt) -> Html | None:
     rows: list[tuple[Any, ...]] = []
     for k, row in zip(nodes.tolist(), P):
         first, second = np.argsort(-row, kind="stable")[:2]
-        label, runner_up = (f"{fitted.classes[j]} ({row[j]:.0%})" for j in (first, second))
+        label, runner_up = (f"{fitted.classes[j]} ({100 * row[j]:.0f} %)" for j in (first, second))
         rows.append((name_of(model.graph_.ids.item(k)), label, runner_up, f"{fitted.confidence[k]:.3f}"))
     head = ("Node", "Label (probability)", "Runner-up", "Confidence")
     return join(

@@ -107,7 +107,7 @@ def parts_chosen(model: AltOpt) -> Html:
         ]
         head = ("Candidate", "Right", "Log loss", "Weight", "Seconds", "Remark")
         caption = "The candidates, judged by held-out labels"
-        parts.append(table(head, rows, caption=caption, numbers=(1, 2, 3, 4)))
+        parts.append(table(head, rows, caption=caption, numbers=(1, 2, 3, 4), prose=True))
     return join(parts)
 
 
