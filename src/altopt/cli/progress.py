@@ -39,7 +39,7 @@ class Bar:
             self.task = self.bar.add_task("preparing", total=None)
         return self
 
-    def show(self, words: str, done: int, planned: int, line: str) -> None:
+    def show(self, words: str, done: int, planned: int | None, line: str) -> None:
         """The bar at `done`, or the line where there is none."""
         if self.bar is not None:
             self.bar.update(self.task, description=words, completed=done, total=planned)

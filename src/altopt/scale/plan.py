@@ -1,5 +1,6 @@
 """The plan of a fit within a memory budget: how wide panels are, and what else fits beside them."""
 
+import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -72,6 +73,21 @@ def widest(n_nodes: int, itemsize: int, budget: int) -> int:
             f"{needed:,} bytes. Give at least as much."
         )
     return min(width, MOST_COLUMNS)
+
+
+def bytes_of(memory: str | float) -> int:
+    """A size such as 2GB, 500MB or a number of bytes.
+
+    >>> bytes_of("2GB"), bytes_of("1.5 MiB"), bytes_of(1e6)
+    (2000000000, 1572864, 1000000)
+    """
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?\s*", str(memory).lower())
+    size = float(memory) if isinstance(memory, int | float) else 0.0
+    if found is not None:
+        size = float(found[1]) * (1024 if found[3] else 1000) ** (" kmgt".index(found[2] or " "))
+    if not 0 < size < float("inf"):
+        raise InputError(f"memory must be a size such as 2GB or 500MB, but is {memory!r}.")
+    return int(size)
 
 
 def usable(budget: int) -> int:

@@ -1,16 +1,15 @@
 """What the parameters of AltOpt mean for a fit on files: a linear encoder on diffused features, and squared views."""
 
 from dataclasses import dataclass
-from typing import Any
 
 from altopt.defaults import Defaults
 from altopt.encoders.linear import LinearEncoder
 from altopt.errors import InputError
 from altopt.graph.settings import seed_of
-from altopt.inputs import ReducedInputs
+from altopt.inputs import ReducedInputs, as_inputs
 from altopt.scale.graph_folder import GraphFolder
 from altopt.scale.panel import ViewWeights
-from altopt.selection.candidates import Candidate, diffused_inputs
+from altopt.selection.candidates import diffused_inputs
 from altopt.selection.parameters import Parameters
 from altopt.training.alternate import Schedule
 from altopt.views import FeatureView, GraphView, LabelView
@@ -46,12 +45,12 @@ class Recipe:
 
 def recipe_of(parameters: Parameters, graph: GraphFolder) -> Recipe:
     """What parameters of AltOpt mean for a fit on files; parts that need all of F or X in memory are refused."""
+    refuse_unsupported(parameters)
     n_features = 0 if graph.features is None else graph.features.n_columns
     candidate = parameters.default_candidate(graph.n_nodes, n_features, graph.n_labelled)
     inputs = candidate.inputs
     if parameters.inputs is None:
         inputs = diffused_inputs(graph.n_nodes, n_features, graph.n_labelled, parameters.numbers)
-    refuse_unsupported(parameters, candidate, inputs)
     assert isinstance(inputs, ReducedInputs)
     assert isinstance(candidate.encoder, LinearEncoder)
     return Recipe(
@@ -67,18 +66,19 @@ def recipe_of(parameters: Parameters, graph: GraphFolder) -> Recipe:
     )
 
 
-def refuse_unsupported(parameters: Parameters, candidate: Candidate, inputs: Any) -> None:
+def refuse_unsupported(parameters: Parameters) -> None:
     """Refuse settings that a fit on files does not know, before any long work."""
-    views = (FeatureView, GraphView, LabelView)
+    inputs = None if parameters.inputs is None else as_inputs(parameters.inputs)
     others = {
-        "encoder": not isinstance(candidate.encoder, LinearEncoder),
-        "inputs": not isinstance(inputs, ReducedInputs) or not inputs.by_kind,
-        "feature_view, graph_view or label_view": parameters.views() != views,
-        "feature_weight=0": candidate.feature_weight == 0,
+        "encoder": not isinstance(parameters.resolved_encoder(), LinearEncoder),
+        "inputs": inputs is not None and not (isinstance(inputs, ReducedInputs) and inputs.by_kind),
+        "feature_view, graph_view or label_view": parameters.views() != (FeatureView, GraphView, LabelView),
+        "feature_weight=0": parameters.feature_weight == 0,
         "solver": parameters.solver is not None,
         "n_pseudo": parameters.n_pseudo is not None,
         "self_loops": parameters.self_loops,
         "classes": parameters.classes is not None,
+        'n_rounds="full"': parameters.n_rounds == "full",
     }
     for name, given in others.items():
         if given:

@@ -88,6 +88,32 @@ def fit(
     predictions_format: Annotated[
         Literal["parquet", "csv"], typer.Option(help="Format of the predictions file.")
     ] = "parquet",
+    memory: Annotated[
+        str | None,
+        typer.Option(
+            metavar="<size>",
+            help="Fit on files within so much memory, as in 2GB: tables may be folders or globs of many files, "
+            "predictions are written as a folder of them.",
+        ),
+    ] = None,
+    engine: Annotated[
+        Literal["local", "ray"],
+        typer.Option(help="What runs a fit on files: this process, or workers of Ray."),
+    ] = "local",
+    workers: Annotated[int | None, typer.Option(min=1, help="Workers of Ray.")] = None,
+    address: Annotated[
+        str | None,
+        typer.Option(
+            metavar="<address>", help="A running Ray cluster, or auto. Default: one of this machine."
+        ),
+    ] = None,
+    storage: Annotated[
+        str | None,
+        typer.Option(
+            metavar="<place>",
+            help="Where a fit on files keeps what it has done: a folder or URL that all workers can read.",
+        ),
+    ] = None,
 ) -> None:
     """Label every node from a few known labels.
 
@@ -100,14 +126,33 @@ def fit(
     from altopt.cli.tables import Files, read_problem
     from altopt.io.files import new_folder
 
+    names = column_names(node, source, target, weight, label)
+    settings: dict[str, Any] = {"random_state": seed} | ({} if rounds is None else {"n_rounds": rounds})
+    settings |= registry.chosen_parts(graph_view, label_view, inputs, encoder)
+    if memory is not None or engine == "ray" or workers or address or storage:
+        from altopt.cli import fit_files
+
+        unknown = {"--paper": paper, "--text": text, "--directed": directed or None, "--classes": classes}
+        fit_files.refuse_options(unknown | {"--predictions-format csv": predictions_format == "csv" or None})
+        asked = fit_files.Engine(memory, engine, workers, address, storage)
+        tables = fit_files.Tables(edge_files(edges), features, labels, names)
+        fit_files.run(
+            AltOpt(**settings).parameters(),
+            tables,
+            asked,
+            out,
+            class_prior=lambda known: None if class_prior is None else read_shares(class_prior, known),
+            resume=resume,
+            dry=dry_run,
+            quiet=quiet,
+            as_json=as_json,
+        )
+        return
     if not dry_run:
         check_folder(out)
         outputs.refuse_foreign_outputs(out, out / f"predictions.{predictions_format}")
-    names = column_names(node, source, target, weight, label)
     problem = read_problem(Files(features, labels, edge_files(edges), names, tuple(text or ()), directed))
     X, y, graph = problem.X, problem.y, problem.graph
-    settings: dict[str, Any] = {"random_state": seed} | ({} if rounds is None else {"n_rounds": rounds})
-    settings |= registry.chosen_parts(graph_view, label_view, inputs, encoder)
     if classes is not None:
         settings["classes"] = read_classes(classes, y)
     if class_prior is not None:

@@ -1,0 +1,200 @@
+"""`altopt fit --memory`: datasets to a graph on disk, jobs here or on Ray, a model of files and its predictions."""
+
+import json
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from altopt.arrays import Array
+from altopt.cli.console import show
+from altopt.cli.progress import Bar
+from altopt.errors import InputError
+from altopt.graph.files import ColumnNames
+from altopt.io.files import check_output
+from altopt.scale.dry_run import dry_run, lines
+from altopt.scale.graph_folder import GraphFolder
+from altopt.scale.ingest import ingest
+from altopt.scale.job import Job
+from altopt.scale.model import ModelOfFiles, refuse_foreign_model
+from altopt.scale.plan import bytes_of
+from altopt.scale.recipe import refuse_unsupported
+from altopt.scale.run import fit_files, prepare
+from altopt.scale.runner import Here, Runner
+from altopt.scale.sources import Sources
+from altopt.scale.store import Store
+from altopt.selection.parameters import Parameters
+
+DEFAULT_MEMORY = "2GB"  # of a worker, where only --engine ray was given
+PREDICTIONS = "predictions"
+
+
+@dataclass(frozen=True)
+class Engine:
+    """What runs the jobs, and what memory it may use.
+
+    Parameters
+    ----------
+    memory : str or None
+        Of this process; with Ray of each worker.
+    name : {"local", "ray"}
+    workers : int
+    address, storage : str or None
+    """
+
+    memory: str | None
+    name: str
+    workers: int | None
+    address: str | None
+    storage: str | None
+
+    @property
+    def asked_for(self) -> bool:
+        return self.memory is not None or self.name == "ray"
+
+    @property
+    def budget(self) -> int:
+        return bytes_of(self.memory or DEFAULT_MEMORY)
+
+    def check(self) -> None:
+        """Refuse options that say nothing without others, and a memory that is no size."""
+        if self.memory is not None:
+            bytes_of(self.memory)
+        for option, value in (("--workers", self.workers), ("--address", self.address)):
+            if value is not None and self.name != "ray":
+                raise InputError(f"{option} is for --engine ray. Add it, or leave {option} out.")
+        if self.storage is not None and not self.asked_for:
+            raise InputError("--storage is for --memory and --engine ray. Add one of them, or leave it out.")
+
+    def runner(self, work: Path, on_done: Callable[[Job], None]) -> Runner:
+        store = Store(self.storage or work / "jobs")
+        if self.name != "ray":
+            return Here(store, self.budget, on_done)
+        from altopt.scale.ray_runner import Ray
+
+        return Ray(store, self.workers or 1, self.address, self.budget, on_done)
+
+
+@dataclass(frozen=True)
+class Tables:
+    """The datasets of a fit."""
+
+    edges: dict[str, Path]
+    features: Path | None
+    labels: Path | None
+    names: ColumnNames
+
+    def the_edges(self) -> Path:
+        if list(self.edges) != [""]:
+            raise InputError(
+                "a fit with --memory takes one kind of edges: --edges PATH. Join several kinds into one table, or fit "
+                "without --memory."
+            )
+        return self.edges[""]
+
+
+def refuse_options(given: dict[str, Any]) -> None:
+    """Refuse options that a fit on files does not know."""
+    for option, value in given.items():
+        if value:
+            raise InputError(f"{option} does not go with --memory or --engine ray. Leave one of them out.")
+
+
+def run(
+    parameters: Parameters,
+    tables: Tables,
+    engine: Engine,
+    out: Path,
+    *,
+    class_prior: Callable[[Array], Any],
+    resume: bool,
+    dry: bool,
+    quiet: bool,
+    as_json: bool,
+) -> None:
+    """The command; `class_prior` reads the option once the classes are known."""
+    engine.check()
+    refuse_unsupported(parameters)
+    edges, work = tables.the_edges(), out / "work"
+    sources = Sources.open(edges, tables.features, tables.labels, tables.names)
+    if dry:
+        show(*lines(*dry_run(sources, out, engine.budget)))
+        return
+    check_output(out, "--out", folder=True)
+    refuse_foreign_model(out / "model")
+    if not resume:
+        shutil.rmtree(work, ignore_errors=True)
+    with Bar(quiet or as_json) as bar:
+        graph = ingest(
+            edges,
+            tables.labels,
+            work / "graph",
+            features=tables.features,
+            names=tables.names,
+            memory=engine.budget,
+            on_stage=bar.say,
+        )
+        parameters = replace(parameters, class_prior=class_prior(np.array(graph.classes)))
+        model = fitted(parameters, graph, engine, out, bar)
+        written = write_predictions(model, out)
+    shutil.rmtree(work, ignore_errors=True)
+    tell(model, [*written, out / "model"], quiet, as_json)
+
+
+def fitted(parameters: Parameters, graph: GraphFolder, engine: Engine, out: Path, bar: Bar) -> ModelOfFiles:
+    """The model, by jobs that are not done yet."""
+    done = 0
+
+    def on_done(job: Job) -> None:
+        nonlocal done
+        done += 1
+        bar.show(job.kind, done, None, f"{job.kind} {job.settings.get('columns', '')}".strip())
+
+    with engine.runner(out / "work", on_done) as runner:
+        ready = prepare(parameters, graph, runner)
+        return fit_files(
+            ready, out / "model", lambda n, planned, record: bar.say(in_words(n, planned, record))
+        )
+
+
+def in_words(n_done: int, planned: int, record: dict[str, Any]) -> str:
+    return f"round {n_done} of {planned}: {record['changed']:.2%} of the labels changed, {record['seconds']:.1f} s"
+
+
+def write_predictions(model: ModelOfFiles, out: Path) -> list[Path]:
+    """The dataset of predictions, in place of an earlier one."""
+    folder, draft = out / PREDICTIONS, out / f".{PREDICTIONS}.draft"
+    shutil.rmtree(draft, ignore_errors=True)
+    for _ in model.write_predictions(draft):
+        pass
+    shutil.rmtree(folder, ignore_errors=True)
+    draft.replace(folder)
+    return [folder]
+
+
+def tell(model: ModelOfFiles, written: list[Path], quiet: bool, as_json: bool) -> None:
+    """What the fit came to."""
+    held_out = model.leave_one_out
+    known = None if isinstance(held_out, str) else held_out
+    sure = known is not None and known.accuracy == known.accuracy  # not NaN, which JSON does not have
+    if as_json:
+        summary = {
+            "nodes": model.n_nodes,
+            "edges": model.graph.csr.n_entries // 2,
+            "labels": model.graph.n_labelled,
+            "classes": model.graph.classes,
+            "plan": model.choice["plan"],
+            "accuracy": known.accuracy if known is not None and sure else None,
+            "interval": list(known.interval) if known is not None and sure else None,
+            "expected": held_out if known is None else known.in_words(),
+            "outcome": model.outcome,
+            "seed": model.seed,
+            "written": [str(path) for path in written],
+        }
+        show(json.dumps(summary, default=str))
+    elif not quiet:
+        show(model.outcome, *([] if known is None else [known.in_words()]))
+        show(f"Wrote {', '.join(map(str, written))}.")
