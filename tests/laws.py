@@ -23,6 +23,8 @@ from altopt.encoders import Encoder, Learner
 from altopt.inputs import RawInputs
 from altopt.solvers import ChebyshevSteps, ConjugateGradient, Direct, GradientSteps, JacobiSteps, Solver
 from altopt.views import (
+    Contrast,
+    ContrastiveView,
     CrossEntropyFeatureView,
     CrossEntropyLabelView,
     FeatureView,
@@ -32,6 +34,8 @@ from altopt.views import (
     LabelView,
     LocallyLinearView,
     NoGraphView,
+    RandomWalks,
+    Reconstruction,
     RobustLabels,
     SharedNeighbours,
     SoftmaxFeatureView,
@@ -41,8 +45,6 @@ from altopt.views import (
     View,
     ViewSettings,
 )
-from contrastive_view import Contrast
-from embedding_view import Embedding
 from landmark_view import LandmarkView
 from own_view import Triangles
 from parts import ENCODERS, INPUTS
@@ -59,6 +61,10 @@ GRAPH_VIEWS = [
     TwoHopView,
     SharedNeighbours("out"),
     LocallyLinearView,
+    Reconstruction(),
+    RandomWalks(n_components=8, n_neighbors=4),
+    ContrastiveView,
+    Contrast(3.0),
     NoGraphView,
 ]
 MORE_GRAPH_VIEWS = [
@@ -67,8 +73,8 @@ MORE_GRAPH_VIEWS = [
     SharedNeighbours("in"),
     SharedNeighbours("both"),
     Triangles(0.5),
-    Embedding(8, 5, 4),
-    Contrast(3.0),
+    RandomWalks(window=3, p=0.5, q=2.0, n_components=8, n_neighbors=4),
+    Contrast(0.5),
 ]
 
 LABEL_VIEWS = [LabelView, CrossEntropyLabelView, HuberLabelView, RobustLabels(0.9)]

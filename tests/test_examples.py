@@ -6,14 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import contrastive_view
-import embedding_view
 import landmark_view
 import own_view
 from altopt import AltOpt
 from problems import two_communities
 
-EXAMPLES = [own_view, embedding_view, contrastive_view, landmark_view]
+EXAMPLES = [own_view, landmark_view]
 FOLDER = Path(__file__).parent.parent / "examples"
 
 

@@ -12,10 +12,11 @@ from problems import two_communities
 NAMES = {
     "altopt": "AltOpt Graph GridSearch InputError cross_val_score diffuse",
     "altopt.views": """
-        CrossEntropyFeatureView CrossEntropyLabelView Curvature FeatureView GraphView HighPassView
-        HuberLabelView LabelView LocallyLinearView NoGraphView Objective Pull QuadraticForm RobustLabels
+        Contrast ContrastiveView CrossEntropyFeatureView CrossEntropyLabelView Curvature FeatureView GraphView
+        HighPassView HuberLabelView LabelView LocallyLinearView NoGraphView Objective Pull QuadraticForm RandomWalks
+        Reconstruction RobustLabels
         SharedNeighbours SoftmaxFeatureView SpectralFilter SquaredLaplacianView System TwoHopView View
-        ViewChoice ViewSettings as_view_choice view_from
+        ViewChoice ViewSettings as_view_choice reconstruction_graph view_from
     """,
     "altopt.solvers": """
         ChebyshevSteps ConjugateGradient Direct GradientSteps JacobiSteps Solution Solver Steps
@@ -27,8 +28,8 @@ NAMES = {
     """,
     "altopt.inputs": """
         AdjacencyInputs BlockInputs ChangedNodes DegreeInputs DiffusedInputs EAGER ExtremeInputs FeatureInputs
-        HopInputs InputMemory InputSource Inputs KindInputs LabelShareInputs LazyRows NewNodes Prepared PreparedMatrix
-        RawInputs ReducedInputs SourceShape StructureInputs as_inputs encoder_rows unit_rows unit_sum
+        HopInputs InputMemory InputSource Inputs KindInputs LabelShareInputs LandmarkInputs LazyRows NewNodes Prepared
+        PreparedMatrix RawInputs ReducedInputs SourceShape StructureInputs as_inputs encoder_rows unit_rows unit_sum
     """,
     "altopt.checks": """
         check_encoder check_feature_view check_graph_view check_inputs check_label_view check_solver

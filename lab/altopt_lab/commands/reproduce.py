@@ -15,7 +15,7 @@ def reproduce(
         typer.Argument(
             metavar="WHAT",
             help="transductive, equal-effort, peers, own-labels, ablation, top-k, layers, best-epochs, epoch-time, "
-            "efficiency, complexity, layer-memory, heterophily, choice, inductive, normalised, sensitivity, "
+            "efficiency, complexity, layer-memory, heterophily, choice, inductive, normalised, options, sensitivity, "
             "statistics or all; tuning chooses the settings that are not chosen yet; breadth is AltOpt() beside "
             "simple peers on data of many kinds.",
         ),

@@ -10,6 +10,7 @@ from altopt_lab.equal.paper_method import PaperMethod
 from altopt_lab.experiments.altopt_methods import PLANS, AltOptMethod, DefaultMethod, FixedPlanMethod
 from altopt_lab.experiments.baseline_methods import BaselineMethod
 from altopt_lab.experiments.method import Method
+from altopt_lab.experiments.option_methods import OPTIONS
 from altopt_lab.experiments.recipe import fixed_recipe
 
 OURS, DEFAULT, RECIPE = AltOptMethod(), DefaultMethod(), DefaultMethod("fixed recipe", fixed_recipe)
@@ -41,6 +42,7 @@ ALL: tuple[Method, ...] = (
     SQUARED,
     SQUARED_LINKS,
     LINKS,
+    *OPTIONS,
     *(FixedPlanMethod(f"always {plan}", plan=plan) for plan in PLANS),
     *(
         BaselineMethod(kind, name, "none" if name == "LP" else "keep the best epoch")

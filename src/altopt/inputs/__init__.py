@@ -18,6 +18,7 @@ from altopt.inputs.inputs import (
 )
 from altopt.inputs.kind import KindInputs
 from altopt.inputs.label_shares import LabelShareInputs
+from altopt.inputs.landmarks import LandmarkInputs
 from altopt.inputs.memory import InputMemory, SourceShape
 from altopt.inputs.raw import RawInputs
 from altopt.inputs.reduced import ReducedInputs
@@ -40,6 +41,7 @@ __all__ = [
     "Inputs",
     "KindInputs",
     "LabelShareInputs",
+    "LandmarkInputs",
     "LazyRows",
     "NewNodes",
     "Prepared",

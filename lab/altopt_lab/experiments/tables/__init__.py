@@ -3,6 +3,7 @@
 from altopt_lab.experiments.tables.choice import CHOICE
 from altopt_lab.experiments.tables.costs import BEST_EPOCHS, COMPLEXITY, EFFICIENCY, EPOCH_TIME, LAYER_MEMORY
 from altopt_lab.experiments.tables.equal_effort import EQUAL
+from altopt_lab.experiments.tables.options import OPTIONS_TABLE
 from altopt_lab.experiments.tables.others import HETEROPHILY, INDUCTIVE_TABLE, NORMALISED
 from altopt_lab.experiments.tables.own_labels import OWN_LABELS
 from altopt_lab.experiments.tables.paper_table import PaperTable
@@ -30,6 +31,7 @@ PAPER_TABLES: dict[str, PaperTable] = {
         CHOICE,
         INDUCTIVE_TABLE,
         NORMALISED,
+        OPTIONS_TABLE,
         SENSITIVITY,
         STATISTICS,
     )
