@@ -10,9 +10,14 @@ from pathlib import Path
 import pytest
 
 from altopt.errors import InputError, MissingExtra
-from altopt.scale.job import Job
+from altopt.scale.fit import Fitting
+from altopt.scale.job import JOBS, Job
+from altopt.scale.plan import Plan
+from altopt.scale.recipe import recipe_of
 from altopt.scale.runner import Here
 from altopt.scale.store import Store
+from altopt_lab.bench import mortal
+from problems_on_disk import communities, on_disk, same_candidate
 from scale_jobs import contents, tree, until
 
 ray = pytest.importorskip("ray")
@@ -23,6 +28,8 @@ BUDGET = 1 << 24
 TESTS = Path(__file__).parent.parent
 DRIVER = """
 import sys
+from altopt_lab.bench import mortal
+from problems_on_disk import communities, on_disk, same_candidate
 from scale_jobs import tree
 from altopt.scale.ray_runner import Ray
 from altopt.scale.store import Store
@@ -44,6 +51,7 @@ def environment(orders):
         patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
         patch.setenv("PYTHONPATH", f"{TESTS}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
         patch.setenv("ALTOPT_TEST_ORDERS", str(orders))
+        patch.setenv(mortal.ORDERS, str(orders))
         yield
 
 
@@ -181,3 +189,50 @@ def test_without_ray_the_extra_is_named(monkeypatch, tmp_path):
 def test_core_does_not_import_ray():
     code = "import sys, altopt.cli.main, altopt.scale.ray_runner; assert 'ray' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def fit(graph, runner):
+    """The bytes of F, and the kinds of jobs that made it."""
+    recipe = recipe_of(same_candidate().parameters(), graph)
+    plan = Plan.of(graph.n_nodes, len(graph.classes), 20, runner.budget, "float32", "float16")
+    fitting = Fitting(graph, recipe, plan, runner)
+    _ = fitting.folds
+    F = fitting.alternate().F
+    return b"".join(runner.store.path(job.file("F")).read_bytes() for job in F)
+
+
+@pytest.fixture(scope="module")
+def problem(tmp_path_factory):
+    return on_disk(tmp_path_factory.mktemp("problem"), *communities(n_classes=20))
+
+
+SMALL = 100_000  # bytes: two panels of F
+
+
+@pytest.fixture(scope="module")
+def F(problem, tmp_path_factory):
+    return fit(problem, Here(Store(tmp_path_factory.mktemp("in one")), SMALL))
+
+
+@pytest.mark.parametrize("workers", [1, 2, 3])
+def test_a_fit_by_any_number_of_workers_has_the_bits_of_one_process(cluster, problem, F, tmp_path, workers):
+    kinds = []
+    store = Store(f"file://{tmp_path}/store", tmp_path / "cache")
+    with Ray(store, workers, budget=SMALL, on_done=lambda job: kinds.append(job.kind)) as runner:
+        assert fit(problem, runner) == F
+    assert kinds.count("finish panel") == 2
+
+
+def test_a_fit_in_which_a_worker_dies_in_each_kind_of_job_has_the_same_bits(
+    cluster, orders, problem, F, tmp_path
+):
+    kinds = [kind for kind, function in JOBS.items() if function.__module__ == mortal.__name__]
+    for kind in kinds:
+        (orders / f"die-{kind}").touch()
+    done = set()
+    with Ray(Store(tmp_path), 2, budget=SMALL, on_done=lambda job: done.add(job.kind)) as runner:
+        assert fit(problem, runner) == F
+    assert {kind for kind in kinds if not (orders / f"die-{kind}").exists()} == done
+    for kind in set(kinds) - done:
+        (orders / f"die-{kind}").unlink()
+    assert len(done) >= 10

@@ -4,9 +4,9 @@ The model is that of `altopt.datasets.communities`, at `--times` the nodes and e
 64-bit numbers and no dataset is sorted. A part that is in the folder already is not written again.
 
     edges/part-*.parquet     source, target (a pair may come twice)
-    features/part-*.parquet  id, x0, x1, ...
-    labels.parquet           id, label of a tenth of the nodes
-    truth/part-*.parquet     id, label of all nodes
+    features/part-*.parquet  node, x0, x1, ...
+    labels.parquet           node, label of a tenth of the nodes
+    truth/part-*.parquet     node, label of all nodes
 """
 
 import argparse
@@ -137,14 +137,14 @@ def write(graph: LargeGraph, folder: Path, log: Callable[[str], None] = lambda l
         if not file.exists():
             log(f"features, part {k + 1} of {len(graph.node_parts)}")
             X, ids = graph.features(first, last), graph.ids(first, last)
-            save(folder / "truth" / file.name, {"id": ids, "label": graph.classes(first, last)})
-            save(file, {"id": ids} | {f"x{j}": X[:, j] for j in range(graph.n_features)})
+            save(folder / "truth" / file.name, {"node": ids, "label": graph.classes(first, last)})
+            save(file, {"node": ids} | {f"x{j}": X[:, j] for j in range(graph.n_features)})
     if not (folder / "labels.parquet").exists():
         known = [graph.labelled(first, last) for first, last in graph.node_parts]
         parts = list(zip(known, graph.node_parts))
         ids = np.concatenate([graph.ids(*rows)[mask] for mask, rows in parts])
         labels = np.concatenate([graph.classes(*rows)[mask] for mask, rows in parts])
-        save(folder / "labels.parquet", {"id": ids, "label": labels})
+        save(folder / "labels.parquet", {"node": ids, "label": labels})
 
 
 def save(path: Path, columns: dict[str, Array]) -> None:
@@ -166,7 +166,7 @@ def truth(folder: Path) -> Iterator[tuple[Array, Array]]:
 
     for file in sorted((folder / "truth").glob("*.parquet")):
         table: Any = pq.read_table(file)
-        yield table["id"].to_numpy(), table["label"].to_numpy()
+        yield table["node"].to_numpy(), table["label"].to_numpy()
 
 
 def main() -> None:

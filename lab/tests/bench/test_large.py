@@ -19,7 +19,7 @@ def test_datasets_fit_together(graph, tmp_path):
     write(graph, tmp_path)
     edges, features = (pq.read_table(tmp_path / name) for name in ("edges", "features"))
     labels = pq.read_table(tmp_path / "labels.parquet")
-    ids = features["id"].to_numpy()
+    ids = features["node"].to_numpy()
     assert len(list((tmp_path / "edges").iterdir())) == len(list((tmp_path / "features").iterdir())) == 3
     assert len(np.unique(ids)) == 1000
     assert not np.all(np.diff(ids) > 0)

@@ -59,9 +59,9 @@ def features_sheet(work: Work, name: str) -> Sheet:
 
 
 def inputs_sheet(work: Work, names: list[str]) -> Sheet:
-    """Z, of which each panel is a file."""
+    """Z, of which each panel is a file; each machine keeps its copy."""
     settings = work.settings
-    files, widths = tuple(work.input(name) for name in names), tuple(settings["z_widths"])
+    files, widths = tuple(work.keep(name) for name in names), tuple(settings["z_widths"])
     return SheetOfFiles(Path(), settings["n_nodes"], widths, np.dtype(settings["z_storage"]), files)
 
 

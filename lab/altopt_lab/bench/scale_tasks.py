@@ -1,0 +1,254 @@
+"""Tasks of `altopt bench scale` for a process of their own: steps with edges on disk, ingestion, fits by runners."""
+
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from hashlib import blake2b
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from altopt import AltOpt
+from altopt.scale.csr_file import CsrFile
+from altopt.scale.edge_stream import EdgeStream
+from altopt.scale.fit import Fitting
+from altopt.scale.graph_folder import GraphFolder
+from altopt.scale.ingest import ingest
+from altopt.scale.panel import Labels, PanelSystem, ViewWeights
+from altopt.scale.plan import Plan
+from altopt.scale.ray_runner import OBJECT_STORE, Ray
+from altopt.scale.recipe import recipe_of
+from altopt.scale.runner import Here, Runner
+from altopt.scale.store import Store
+from altopt.threads import available_processors
+from altopt_lab.bench import graphs
+from altopt_lab.bench.large import LargeGraph, write
+from altopt_lab.bench.timing import Contestant, Timing, race
+from altopt_lab.bench.worker import measured, resident_gb
+
+WIDTHS = (8, 16, 24, 32, 48, 64)
+EVERYTHING = 1 << 50  # bytes: no limit
+CAP = 120.0
+Z_STORAGE = "float16"
+HEADLESS = {"include_dashboard": False}
+
+
+# steps
+
+
+def stored_edges(size: str) -> CsrFile:
+    """The edges of a size on disk, nodes as they came."""
+    folder = graphs.cache_folder() / f"{size}-edges"
+    if not (folder / "manifest.json").exists():
+        CsrFile.of(graphs.load(graphs.find(size)).adjacency(), folder)
+    return CsrFile.open(folder)
+
+
+def steps(size: str, repeats: int) -> dict[str, Any]:
+    """One step in memory, as a fit there does it, and with the edges on disk; a panel as wide as there are classes."""
+    csr, width = stored_edges(size), graphs.find(size).n_classes
+    case = graphs.load(graphs.find(size))
+    F = np.random.default_rng(graphs.SEED).random((csr.n_nodes, width), dtype=np.float32)
+
+    def in_memory() -> Callable[[], object]:
+        on = case.operator.backend(width, "float16", cache_order=False)
+        G, out, rest = on.to_layout(F), on.empty(), on.to_layout(F)
+        scale, diagonal = on.vector(0.5), on.vector(0.1)
+        return lambda: on.step(G, out, scale, diagonal, rest)
+
+    contestants = [
+        Contestant("in memory, as a fit in memory does it", in_memory, "ours"),
+        Contestant("in memory, block by block", partial(block_step, csr, width, EVERYTHING), "ours"),
+        Contestant("edges on disk", partial(block_step, csr, width, 0), "ours"),
+    ]
+    return {"timings": [told(timing) for timing in race(contestants, repeats, CAP)]}
+
+
+def widths(size: str, repeats: int) -> dict[str, Any]:
+    """One step with the edges on disk, panels of several widths."""
+    csr = stored_edges(size)
+    contestants = [
+        Contestant(f"{width} columns", partial(block_step, csr, width, 0), "ours") for width in WIDTHS
+    ]
+    timings = [told(timing) for timing in race(contestants, repeats, CAP)]
+    for timing, width in zip(timings, WIDTHS):
+        timing["width"] = width
+    return {"timings": timings}
+
+
+def block_step(csr: CsrFile, width: int, memory: int) -> Callable[[], object]:
+    """A step on a panel of float16, `memory` bytes of which edges may take."""
+    nobody = Labels(np.empty(0, np.int64), np.empty(0, np.int32))
+    edges = EdgeStream(csr, memory)
+    system = PanelSystem(edges, ViewWeights(1.0, 1.0), nobody, (0, width), np.float16)
+    rng = np.random.default_rng(graphs.SEED)
+    X, out, rest = (system.empty() for _ in range(3))
+    for block in (X, rest):
+        for first in range(0, csr.n_nodes, 1 << 16):
+            part = block[first : first + (1 << 16)]
+            part[...] = rng.random(part.shape, dtype=np.float32)
+    return lambda: system.step(X, out, rest, gain=0.5, keep=0.5, beta=0.1)
+
+
+def told(timing: Timing) -> dict[str, Any]:
+    return timing.row(None)
+
+
+# problems on disk
+
+
+def datasets(size: str, times: float, n_classes: int | None = None) -> tuple[LargeGraph, Path]:
+    """Parquet datasets of a generated graph, written once."""
+    wanted = graphs.find(size)
+    wanted = wanted if n_classes is None else replace(wanted, n_classes=n_classes)
+    graph = LargeGraph.of(wanted, times)
+    folder = graphs.cache_folder() / f"large-{size}-{times:g}x-{graph.n_classes}"
+    write(graph, folder)
+    return graph, folder
+
+
+def ingestion(size: str, times: float, memory: float) -> dict[str, Any]:
+    """Datasets to a GraphFolder."""
+    graph, folder = datasets(size, times)
+    target = folder / "ingested"
+    shutil.rmtree(target, ignore_errors=True)
+    measures: dict[str, Any] = {"empty_gb": resident_gb()}
+    with measured(measures):
+        stored = read_datasets(folder, target, memory)
+    return measures | {"nodes": stored.n_nodes, "edges": graph.n_edges}
+
+
+def read_datasets(folder: Path, target: Path, memory: float) -> GraphFolder:
+    return ingest(
+        folder / "edges", folder / "labels.parquet", target, features=folder / "features", memory=memory
+    )
+
+
+def problem(size: str, times: float, n_classes: int, memory: float = 2e9) -> GraphFolder:
+    """A problem on disk, made once."""
+    _, folder = datasets(size, times, n_classes)
+    return read_datasets(folder, folder / "ingested", memory)
+
+
+# fits by runners
+
+
+def fit(graph: GraphFolder, runner: Runner) -> dict[str, Any]:
+    """Everything up to the last solve of F; the hash of its bits, and seconds of the whole and of the last solve."""
+    recipe = recipe_of(AltOpt(random_state=graphs.SEED).parameters(), graph)
+    assert graph.features is not None
+    plan = Plan.of(
+        graph.n_nodes, len(graph.classes), graph.features.n_columns, runner.budget, Z_STORAGE, "float16"
+    )
+    fitting = Fitting(graph, recipe, plan, runner)
+    began = time.perf_counter()
+    encoder = fitting.warm_up()
+    prepared = time.perf_counter()
+    fitting.finish(encoder, "labels")  # no input of the rounds, which begin at the same place
+    solved = time.perf_counter()
+    rounds = fitting.alternate()
+    ended = time.perf_counter()
+    F = [runner.store.path(job.file("F")) for job in rounds.F]
+    return {
+        "hash": blake2b(b"".join(path.read_bytes() for path in F), digest_size=16).hexdigest(),
+        "seconds": ended - solved + prepared - began,
+        "solve": solved - prepared,
+        "rounds": rounds.n_done,
+        "bytes": runner.store.bytes_read + runner.store.bytes_written,
+    }
+
+
+@contextmanager
+def fresh_store() -> Iterator[Store]:
+    with tempfile.TemporaryDirectory(dir=graphs.cache_folder()) as folder:
+        yield Store(folder)
+
+
+@contextmanager
+def kernel_threads(number: int) -> Iterator[None]:
+    before = os.environ.get("OMP_NUM_THREADS")
+    os.environ["OMP_NUM_THREADS"] = str(number)
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["OMP_NUM_THREADS"]
+        else:
+            os.environ["OMP_NUM_THREADS"] = before
+
+
+def here(graph: GraphFolder, budget: int, n_threads: int) -> dict[str, Any]:
+    with kernel_threads(n_threads), fresh_store() as store:
+        return fit(graph, Here(store, budget))
+
+
+def by_ray(graph: GraphFolder, budget: int, workers: int) -> dict[str, Any]:
+    """By workers of the cluster that runs."""
+    with fresh_store() as store, Ray(store, workers, budget=budget) as runner:
+        return fit(graph, runner)
+
+
+def workers(size: str, times: float, n_classes: int, budget: int, repeats: int) -> dict[str, Any]:
+    """One process of one core against Ray with one and two workers of one core, by turns."""
+    graph = problem(size, times, n_classes)
+    with raylets([available_processors()], budget):
+        ways = {
+            "one process, one core": lambda: here(graph, budget, 1),
+            "Ray, 1 worker": lambda: by_ray(graph, budget, 1),
+            "Ray, 2 workers": lambda: by_ray(graph, budget, 2),
+        }
+        return turns(ways, repeats)
+
+
+def four_raylets(size: str, times: float, n_classes: int, budget: int, repeats: int) -> dict[str, Any]:
+    """One process with all cores against four raylets of one worker each."""
+    graph = problem(size, times, n_classes)
+    with raylets([1] * 4, budget):
+        ways = {
+            "one process, all cores": lambda: here(graph, budget, available_processors()),
+            "4 raylets": lambda: by_ray(graph, budget, 4),
+        }
+        return turns(ways, repeats)
+
+
+def turns(ways: dict[str, Callable[[], dict[str, Any]]], repeats: int) -> dict[str, Any]:
+    """Every way once to warm up and then `repeats` times, by turns."""
+    runs: dict[str, list[dict[str, Any]]] = {who: [] for who in ways}
+    for number in range(repeats + 1):
+        for who, way in ways.items():
+            run = way()
+            if number:
+                runs[who].append(run)
+    return {"runs": runs}
+
+
+@contextmanager
+def raylets(processors: list[int], budget: int) -> Iterator[Any]:
+    """A cluster of as many raylets, with so many processors each, to which this process is connected."""
+    ray, clusters = import_module("ray"), import_module("ray.cluster_utils")
+
+    os.environ |= {
+        "RAY_AUTH_MODE": "disabled",
+        "RAY_USAGE_STATS_ENABLED": "0",
+    }  # of this process, made for a task
+    cluster = clusters.Cluster(initialize_head=True, head_node_args=machine(processors[0], budget) | HEADLESS)
+    try:
+        for number in processors[1:]:
+            cluster.add_node(**machine(number, budget))
+        cluster.wait_for_nodes()
+        ray.init(address=cluster.address, log_to_driver=False, logging_level="error")
+        yield cluster
+    finally:
+        ray.shutdown()
+        cluster.shutdown()
+
+
+def machine(n_processors: int, budget: int) -> dict[str, Any]:
+    return {"num_cpus": n_processors, "memory": n_processors * budget, "object_store_memory": OBJECT_STORE}
