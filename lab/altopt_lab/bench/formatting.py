@@ -37,20 +37,56 @@ HEADINGS = {
     "changed": "changed",
     "memory_mb": "memory, MB",
     "auc": "ROC AUC, %",
+    "per_column": "CPU a column",
+    "per_million": "s a million edges",
+    "solve": "last solve",
+    "same": "same bits",
+    "job": "the job",
+    "lost": "lost",
+    "over": "lost beside the job",
+    "by_model": "by the model",
+    "by_model_gb": "by the model, GB",
+    "time_error": "error of time, %",
+    "memory_error": "error of memory, %",
 }
 LEFT_ALIGNED = ("who", "note")
+DURATIONS = (
+    "best",
+    "median",
+    "p99",
+    "cpu",
+    "many",
+    "seconds",
+    "per_column",
+    "solve",
+    "job",
+    "lost",
+    "over",
+    "by_model",
+)
 
 
 def cell(column: str, value: Any) -> str:
     """One cell with the digits and the unit of its column."""
     if value is None or value == "":
         return "" if column == "note" else "-"
-    if column in ("best", "median", "p99", "cpu", "many", "seconds"):
+    if column in DURATIONS:
         return duration(value)
-    if column in ("ratio", "peak_gb", "before_gb", "per_node_time", "per_node_memory", "memory_mb"):
+    if column in (
+        "ratio",
+        "peak_gb",
+        "before_gb",
+        "per_node_time",
+        "per_node_memory",
+        "memory_mb",
+        "per_million",
+        "by_model_gb",
+    ):
         return f"{value:.2f}" if value >= 0.1 else f"{value:.2g}"
     if column == "error":
         return f"{value:.1e}"
+    if column in ("time_error", "memory_error"):
+        return f"{100 * value:+.0f}"
     if column == "accuracy":
         return f"{100 * value:.2f}"
     if column in ("gb_s", "gflops", "auc"):

@@ -31,6 +31,7 @@ TITLES = {
     "memory": "Peak memory",
     "growth": "Growth",
     "update": "Updates and explanations",
+    "scale": "Past memory, past one machine",
 }
 
 

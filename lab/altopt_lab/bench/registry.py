@@ -15,6 +15,7 @@ from altopt_lab.bench import (
     machine,
     memory,
     propagate,
+    scale,
     solve,
     update,
 )
@@ -30,14 +31,16 @@ BENCHES: dict[str, Callable[[graphs.Case, int | None, Log], Report]] = {
     "memory": memory.run,
     "growth": growth.run,
     "update": update.run,
+    "scale": scale.run,
 }
+LONG = ("scale",)  # of an hour and more: run by their own names alone
 
 
 def chosen(what: str) -> list[str]:
     """The benchmarks that a word stands for."""
     if what not in (*BENCHES, "all"):
         raise InputError(f"WHAT must be one of {', '.join(BENCHES)} or all, but is {what!r}.")
-    return list(BENCHES) if what == "all" else [what]
+    return [name for name in BENCHES if name not in LONG] if what == "all" else [what]
 
 
 def _tell(log: Log, name: str, line: str) -> None:

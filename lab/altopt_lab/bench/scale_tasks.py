@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from altopt import AltOpt
+from altopt.scale.cost import LOAD, Size, cost_of
 from altopt.scale.csr_file import CsrFile
 from altopt.scale.edge_stream import EdgeStream
 from altopt.scale.fit import Fitting
@@ -23,8 +24,10 @@ from altopt.scale.graph_folder import GraphFolder
 from altopt.scale.ingest import ingest
 from altopt.scale.panel import Labels, PanelSystem, ViewWeights
 from altopt.scale.plan import Plan
+from altopt.scale.probe import measure
 from altopt.scale.ray_runner import OBJECT_STORE, Ray
 from altopt.scale.recipe import recipe_of
+from altopt.scale.run import fit_files, prepare
 from altopt.scale.runner import Here, Runner
 from altopt.scale.store import Store
 from altopt.threads import available_processors
@@ -252,3 +255,33 @@ def raylets(processors: list[int], budget: int) -> Iterator[Any]:
 
 def machine(n_processors: int, budget: int) -> dict[str, Any]:
     return {"num_cpus": n_processors, "memory": n_processors * budget, "object_store_memory": OBJECT_STORE}
+
+
+# the cost model
+
+
+def costs(size: str, times: float, memory: float) -> dict[str, Any]:
+    """A whole fit from tables to predictions, and what the rates of this machine say of it."""
+    graph, folder = datasets(size, times)
+    with tempfile.TemporaryDirectory(dir=graphs.cache_folder()) as made_in:
+        place = Path(made_in)
+        rates = measure(place)
+        measures: dict[str, Any] = {}
+        with measured(measures):
+            stored = read_datasets(folder, place / "graph", memory)
+            parameters = AltOpt(random_state=graphs.SEED).parameters()
+            model = fit_files(
+                prepare(parameters, stored, Here(Store(place / "jobs"), int(memory))), place / "model"
+            )
+            list(model.write_predictions(place / "predictions"))
+        n_entries = stored.csr.n_entries
+    n_classes = len(stored.classes)
+    said = cost_of(
+        Size(stored.n_nodes, n_entries, graph.n_features, n_classes, stored.n_labelled), memory, rates
+    )
+    return measures | {
+        "nodes": stored.n_nodes,
+        "edges": n_entries // 2,
+        "by_rates": said.seconds / LOAD,
+        "by_model_gb": said.memory / 1e9,
+    }

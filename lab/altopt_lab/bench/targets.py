@@ -223,6 +223,46 @@ TARGETS = (
     Target(
         "memory of an update by one label on 4 times the graph", "update", "arxiv", "memory_4x", "<=", 1.5
     ),
+    Target(
+        "a step with edges on disk, its speed against the one in memory",
+        "scale",
+        "products",
+        "disk_step",
+        ">=",
+        0.95,
+    ),
+    Target("ingestion of a million edges", "scale", "products", "ingestion_s", "<=", 1.2, "s"),
+    Target(
+        "Ray, two workers of one core against one process of one core, 96 classes: a solve",
+        "scale",
+        "products",
+        "two_workers",
+        ">=",
+        1.7,
+    ),
+    Target("the same, the whole fit", "scale", "products", "two_workers_fit", ">=", 1.7),
+    Target("4 raylets on this machine against one process", "scale", "products", "four_raylets", "<=", 1.15),
+    Target("fits with a kill that end with the same bits", "scale", "products", "kills_same", ">=", 1.0, "%"),
+    Target(
+        "seconds lost to a killed worker or driver beside its job",
+        "scale",
+        "products",
+        "kill_over_s",
+        "<=",
+        15.0,
+        "s",
+    ),
+    Target("seconds lost to a removed machine", "scale", "products", "machine_over_s", "<=", 60.0, "s"),
+    Target(
+        "error of the cost model at sizes it was not fitted to, time",
+        "scale",
+        "products",
+        "cost_time",
+        "<=",
+        0.2,
+        "%",
+    ),
+    Target("the same, memory", "scale", "products", "cost_memory", "<=", 0.2, "%"),
 )
 
 

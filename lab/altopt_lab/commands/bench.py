@@ -12,12 +12,14 @@ def bench(
     what: Annotated[
         str,
         typer.Argument(
-            metavar="WHAT", help="propagate, diffuse, solve, encoder, fit, memory, growth, update or all."
+            metavar="WHAT",
+            help="propagate, diffuse, solve, encoder, fit, memory, growth, update, all of these, or scale.",
         ),
     ],
     size: Annotated[str, typer.Option(help="Size of the generated graph; a wrong one lists them.")] = "arxiv",
     as_json: Annotated[bool, typer.Option("--json", help="One JSON line a benchmark, no tables.")] = False,
     repeats: Annotated[int | None, typer.Option(min=1, help="Rounds; by default each its own.")] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="One round, one trial of each kind.")] = False,
     record: Annotated[
         Path | None, typer.Option(help="Append one JSON line a benchmark to this file.")
     ] = None,
@@ -39,7 +41,7 @@ def bench(
         if not quiet:
             print(line, file=sys.stderr, flush=True)
 
-    for result in run(names, wanted, repeats, log):
+    for result in run(names, wanted, 1 if quick else repeats, log):
         if record is not None:
             append_record(record, result)
         verdicts = judge([result], only=(result["bench"], result["size"]))
