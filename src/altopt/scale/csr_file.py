@@ -137,6 +137,16 @@ class CsrFile:
         """Where each row begins, mapped from disk."""
         return np.memmap(self.folder / "indptr.i64", dtype=np.int64, mode="r")
 
+    @cached_property
+    def indices(self) -> Array:
+        """All columns, mapped from disk, for the few rows that are wanted at a time."""
+        return _mapped(self.folder / "indices.i32", np.int32, self.n_entries)
+
+    @cached_property
+    def edge_weights(self) -> Array:
+        """All weights, likewise."""
+        return _mapped(self.folder / "weights.f32", np.float32, self.n_entries)
+
     @property
     def key(self) -> str:
         """What the graph is, whatever its folder."""
@@ -172,6 +182,10 @@ class CsrFile:
         assert block.weights is not None
         sums = np.add.reduceat(np.append(block.weights, 0).astype(np.float64), block.indptr[:-1])
         return np.where(np.diff(block.indptr) > 0, sums, 1.0)
+
+
+def _mapped(path: Path, dtype: Any, size: int) -> Array:
+    return np.memmap(path, dtype, "r") if size else np.empty(0, dtype)
 
 
 def _append(file: Any, array: Array, checksum: Any) -> None:

@@ -1,7 +1,7 @@
 """A problem on disk: the graph, features, labels and node ids of a fit in one folder, read a block at a time."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -12,7 +12,7 @@ import numpy as np
 from altopt.arrays import Array
 from altopt.errors import InputError
 from altopt.graph.graph import Graph
-from altopt.graph.ids import unknown_node
+from altopt.graph.ids import find_position, lookup, unknown_node
 from altopt.graph.tables import from_arrow, to_arrow
 from altopt.graph.validation import UNKNOWN, read_y
 from altopt.io.files import write_text
@@ -186,40 +186,76 @@ class GraphFolder:
         """The ids of nodes first..last."""
         if self.id_kind == "positions":
             return np.arange(first, last)
-        found = [values[max(first - at, 0) : last - at] for at, values in self._id_groups(first, last)]
+        found = [
+            read()[max(first - at, 0) : last - at]
+            for at, count, read in self._id_groups()
+            if at < last and at + count > first
+        ]
         return np.concatenate(found) if found else np.zeros(0, object)
 
-    def position(self, node: Any) -> int:
-        """The position of a node by its id; only groups of rows whose range holds it are read."""
+    def ids_at(self, nodes: Array) -> Array:
+        """The ids of some nodes, in their order; only groups of rows that hold one are read."""
         if self.id_kind == "positions":
-            if isinstance(node, int | np.integer) and not isinstance(node, bool) and 0 <= node < self.n_nodes:
-                return int(node)
-            raise unknown_node(node, self.n_nodes)
-        for at, values in self._id_groups(0, self.n_nodes, node):
-            where = np.flatnonzero(values == node)
-            if len(where):
-                return at + int(where[0])
-        raise unknown_node(node, self.n_nodes)
+            return np.asarray(nodes)
+        rising, back = np.unique(nodes, return_inverse=True)
+        found = np.empty(len(rising), np.int64 if self.id_kind == "whole" else object)
+        for at, count, read in self._id_groups():
+            begin, end = np.searchsorted(rising, (at, at + count))
+            if end > begin:
+                found[begin:end] = read()[rising[begin:end] - at]
+        return np.asarray(found[back])
 
-    def _id_groups(self, first: int, last: int, node: Any = None) -> Iterator[tuple[int, Array]]:
-        """Groups of ids that reach into first..last, each with its position; with `node`, those that may hold it."""
+    def positions(self, nodes: list[Any]) -> Array:
+        """The positions of nodes by their ids; only groups of rows whose range holds one are read."""
+        places = np.full(len(nodes), -1, np.int64)
+        if self.id_kind == "positions":
+            for k, node in enumerate(nodes):
+                places[k] = -1 if (at := find_position(node, self.n_nodes, None)) is None else at
+        else:
+            fitting = [k for k, node in enumerate(nodes) if self._could_be_id(node)]
+            names = self._as_column([nodes[k] for k in fitting])
+            for at, _, read in self._id_groups(names):
+                within = lookup(read(), names)
+                places[np.array(fitting)[within >= 0]] = at + within[within >= 0]
+        absent = [node for node, place in zip(nodes, places.tolist()) if place < 0]
+        if absent:
+            raise unknown_node(absent[0], self.n_nodes, n_others=len(absent) - 1)
+        return places
+
+    def position(self, node: Any) -> int:
+        """The position of a node by its id."""
+        return int(self.positions([node])[0])
+
+    def _could_be_id(self, node: Any) -> bool:
+        if self.id_kind == "text":
+            return isinstance(node, str)
+        whole = isinstance(node, int | np.integer) and not isinstance(node, bool)
+        return whole and -(2**63) <= node < 2**63
+
+    def _as_column(self, nodes: list[Any]) -> Array:
+        column: Array = np.empty(len(nodes), np.int64 if self.id_kind == "whole" else object)
+        column[:] = nodes
+        return column
+
+    def _id_groups(self, wanted: Array | None = None) -> Iterator[tuple[int, int, Callable[[], Array]]]:
+        """Groups of ids: position of the first, how many, and how to read them; those that may hold a wanted id."""
         import pyarrow as pa
         from pyarrow.parquet import ParquetFile
 
         at = 0
-        for k, rows in enumerate(self.node_parts):
+        for k in range(len(self.node_parts)):
             path = self.folder / node_file(k)
-            if at + rows <= first or at >= last:
-                at += rows
-                continue
             try:
                 with ParquetFile(path) as file:
                     for group in range(file.num_row_groups):
                         about = file.metadata.row_group(group)
-                        within = at < last and at + about.num_rows > first
-                        if within and (node is None or _may_hold(about.column(0).statistics, node)):
+
+                        def read(group: int = group, file: Any = file, path: Path = path) -> Array:
                             column = file.read_row_group(group, columns=["id"]).column("id")
-                            yield at, from_arrow(column, f"{path}, column 'id',")
+                            return from_arrow(column, f"{path}, column 'id',")
+
+                        if wanted is None or _may_hold(about.column(0).statistics, wanted):
+                            yield at, about.num_rows, read
                         at += about.num_rows
             except (pa.ArrowException, OSError) as error:
                 raise InputError(f"{path} cannot be read as Parquet: {error}. Copy it again.") from error
@@ -266,10 +302,8 @@ def _id_kind(folder: Path) -> str:
     return "whole" if pa.types.is_integer(read_schema(folder / node_file(0)).field("id").type) else "text"
 
 
-def _may_hold(statistics: Any, node: Any) -> bool:
+def _may_hold(statistics: Any, wanted: Array) -> bool:
+    """Whether one of these ids is within the range of a group."""
     if statistics is None or not statistics.has_min_max:
         return True
-    try:
-        return bool(statistics.min <= node <= statistics.max)
-    except TypeError:  # text among numbers, or the other way round
-        return False
+    return bool(np.any((wanted >= statistics.min) & (wanted <= statistics.max)))

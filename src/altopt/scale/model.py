@@ -21,6 +21,7 @@ from altopt.io.store import decode_all, encode_all
 from altopt.io.types import short
 from altopt.operator.columns import Columns
 from altopt.operator.scaling import Scaling
+from altopt.scale.changes import ChangedSheet, Changes
 from altopt.scale.graph_folder import GraphFolder
 from altopt.scale.panel import Labels, ViewWeights
 from altopt.scale.sheet import Sheet
@@ -140,13 +141,26 @@ class ModelOfFiles:
     def weights(self) -> ViewWeights:
         return ViewWeights(self.feature_weight, self.label_weight)
 
+    @cached_property
+    def changes(self) -> Changes:
+        """What updates changed since the fit."""
+        return Changes.read(self.folder, self.n_nodes, len(self.graph.classes))
+
     @property
-    def labels(self) -> Labels:
+    def given_labels(self) -> Labels:
+        """The labels of the fit."""
         return Labels(self.graph.labelled, self.graph.labels)
+
+    @cached_property
+    def labels(self) -> Labels:
+        """The labels as they are now."""
+        return self.changes.labels_now(self.given_labels)
 
     @property
     def F(self) -> Sheet:
-        return Sheet(self.folder / "F", self.n_nodes, self.f_widths, np.dtype(np.float32))
+        """F as it is now."""
+        place, number = self.folder / "F", np.dtype(np.float32)
+        return ChangedSheet(place, self.n_nodes, self.f_widths, number, self.changes.nodes, self.changes.rows)
 
     @property
     def Z(self) -> Sheet:
