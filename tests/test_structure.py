@@ -99,7 +99,7 @@ def test_a_cycle_is_found():
 
 ROOMS = """
     arrays errors threads settings defaults drawing graph table operator views solvers inputs encoders training
-    selection fitted io datasets checks estimator tuning scale cli
+    selection fitted io datasets checks scale estimator tuning cli
 """
 # what stores models stands after them; checkpoints, folders and arrays on disk are used by earlier rooms
 EARLY = {f"altopt.io.{name}" for name in ("array_io", "checkpoint", "files", "fingerprint", "folder")}

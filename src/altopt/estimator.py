@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, cast
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -22,6 +22,7 @@ from altopt.inputs import Inputs
 from altopt.io import store
 from altopt.io.codec import Given
 from altopt.io.files import as_path
+from altopt.io.folder import FILES, kind_of
 from altopt.selection.candidates import Candidate
 from altopt.selection.parameters import Parameters
 from altopt.solvers import Solver
@@ -344,7 +345,12 @@ class AltOpt(FittedQuestions, ClassifierMixin, BaseEstimator):  # type: ignore[m
 
         `parts` are your own classes (views, inputs, encoders) that the model was fitted with, and `encoder` your own
         torch module or the function that makes it: nothing but altopt's own is loaded because a file names it.
+        A model that was fitted with --memory comes as a StoredModel, which has these methods and reads from disk.
         """
+        if kind_of(as_path(path, "path")) == FILES:
+            from altopt.scale.stored import StoredModel
+
+            return cast(Self, StoredModel.load(Path(path)))
         stored = store.load(as_path(path, "path"), Given(parts, encoder))
         if set(stored.parameters) != set(cls().get_params(deep=False)):
             raise InputError(f"{path} has other parameters than {cls.__name__}. Fit and save again.")

@@ -27,6 +27,7 @@ from altopt.errors import InputError
 from altopt.io.files import disk_error, disk_errors, flush_to_disk, new_folder
 
 FORMAT = "altopt-model"
+FILES = "model of files"  # the kind of a model whose F stays on disk
 VERSION = 2
 HEAD, LOCK, DRAFT = "model.json", ".lock", ".altopt-draft"
 ARRAYS = re.compile(r"model-([0-9a-f]{16})\.safetensors")
@@ -119,6 +120,15 @@ def read_folder(path: Path, kind: str) -> tuple[dict[str, Any], dict[str, Array]
     raise InputError(
         f"{path} cannot be read: other processes keep replacing it. Try again when they are done."
     )
+
+
+def kind_of(path: Path) -> str | None:
+    """What the folder says it holds; nothing else of it is checked."""
+    try:
+        head = json_in(path / HEAD)
+    except InputError:
+        return None
+    return str(head["kind"]) if isinstance(head, dict) and "kind" in head else None
 
 
 def read_head(path: Path, kind: str) -> dict[str, Any]:

@@ -205,8 +205,11 @@ class GraphFolder:
                 found[begin:end] = read()[rising[begin:end] - at]
         return np.asarray(found[back])
 
-    def positions(self, nodes: list[Any]) -> Array:
-        """The positions of nodes by their ids; only groups of rows whose range holds one are read."""
+    def positions(self, nodes: list[Any], absent: int | None = None) -> Array:
+        """The positions of nodes by their ids, `absent` or a refusal where there is none.
+
+        Only groups of rows whose range holds an id are read.
+        """
         places = np.full(len(nodes), -1, np.int64)
         if self.id_kind == "positions":
             for k, node in enumerate(nodes):
@@ -217,10 +220,10 @@ class GraphFolder:
             for at, _, read in self._id_groups(names):
                 within = lookup(read(), names)
                 places[np.array(fitting)[within >= 0]] = at + within[within >= 0]
-        absent = [node for node, place in zip(nodes, places.tolist()) if place < 0]
-        if absent:
-            raise unknown_node(absent[0], self.n_nodes, n_others=len(absent) - 1)
-        return places
+        missing = [node for node, place in zip(nodes, places.tolist()) if place < 0]
+        if missing and absent is None:
+            raise unknown_node(missing[0], self.n_nodes, n_others=len(missing) - 1)
+        return places if absent is None else np.where(places < 0, absent, places)
 
     def position(self, node: Any) -> int:
         """The position of a node by its id."""

@@ -16,7 +16,7 @@ from altopt.errors import InputError
 from altopt.graph.tables import write_predictions
 from altopt.io.codec import NOTHING_GIVEN
 from altopt.io.files import disk_errors, draft_name
-from altopt.io.folder import FORMAT, VERSION, read_folder, refuse_foreign, write_folder
+from altopt.io.folder import FILES, FORMAT, VERSION, read_folder, refuse_foreign, write_folder
 from altopt.io.store import decode_all, encode_all
 from altopt.io.types import short
 from altopt.operator.columns import Columns
@@ -28,7 +28,6 @@ from altopt.scale.sheet import Sheet
 from altopt.selection.calibration import NodeKind, TemperedShares
 from altopt.selection.leave_one_out import LeaveOneOut
 
-KIND = "model of files"
 PREDICTION_ROWS = 1 << 18  # in a file of predictions
 
 
@@ -94,7 +93,7 @@ class ModelOfFiles:
         draft = target.with_name(draft_name(target.name))
         values = {entry.name: getattr(self, entry.name) for entry in fields(self) if entry.name != "folder"}
         arrays: dict[str, Array] = {}
-        head = {"format": FORMAT, "kind": KIND, "version": VERSION}
+        head = {"format": FORMAT, "kind": FILES, "version": VERSION}
         head |= {"values": encode_all(values, arrays, "values")}
         try:
             write_folder(draft, head, arrays)
@@ -114,7 +113,7 @@ class ModelOfFiles:
     @classmethod
     def open(cls, folder: Path) -> "ModelOfFiles":
         """A stored model; sizes of its files are checked now."""
-        head, arrays = read_folder(folder, KIND)
+        head, arrays = read_folder(folder, FILES)
         try:
             model = cls(folder=folder, **decode_all(head["values"], arrays, "values", NOTHING_GIVEN))
             for sheet in (model.F, model.Z):
@@ -216,7 +215,7 @@ class ModelOfFiles:
 def refuse_foreign_model(folder: Path) -> None:
     """Refuse a folder that holds anything but a model of this kind or of the other one."""
     try:
-        refuse_foreign(folder, KIND)
+        refuse_foreign(folder, FILES)
     except InputError:
         refuse_foreign(folder, "model")
 

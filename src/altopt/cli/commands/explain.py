@@ -26,8 +26,13 @@ def explain(
     Exact for the score before the softmax, given the encoder's output.
     """
     from altopt import AltOpt
+    from altopt.cli import stored
+    from altopt.cli.stored import is_stored
     from altopt.fitted.ledger import in_words
 
+    if is_stored(model_folder(model)):
+        stored.explain(model_folder(model), nodes, against, top, as_json)
+        return
     fitted = AltOpt.load(model_folder(model))
     names = [read_id(node, fitted.graph_.ids) for node in nodes]
     other = None if against is None else read_class(against, fitted.classes_)

@@ -30,11 +30,13 @@ def explore(
     import webbrowser
     from contextlib import suppress
 
+    from altopt.cli.stored import refuse_stored
     from altopt.errors import InputError, require_extra
     from altopt.io.folder import read_head
 
     uvicorn = require_extra("uvicorn", "explore", "altopt explore")
     folder = model_folder(model)
+    refuse_stored(folder, "altopt explore")
     read_head(folder, "model")
 
     from altopt.cli.explore.server import application

@@ -21,6 +21,8 @@ def export(
     the edges beside it.
     """
     from altopt import AltOpt
+    from altopt.cli import stored
+    from altopt.cli.stored import is_stored
     from altopt.errors import InputError
     from altopt.io.files import check_output
     from altopt.io.graph_files import SUFFIXES, LabelledNodes, write_graph
@@ -30,6 +32,10 @@ def export(
             f"--out {out} ends in none of {', '.join(SUFFIXES)}. Name the output with one of them."
         )
     check_output(out, "--out")
+    if is_stored(model_folder(model)):
+        written, n_nodes, n_edges = stored.export_to(model_folder(model), out)
+        tell(written, n_nodes, n_edges, quiet)
+        return
     fitted = AltOpt.load(model_folder(model))
     nodes = LabelledNodes(
         graph=fitted.graph_,
@@ -39,8 +45,10 @@ def export(
         probabilities=fitted.label_distributions_,
         classes=fitted.classes_,
     )
-    written = write_graph(nodes, out)
+    tell(write_graph(nodes, out), nodes.graph.n_nodes, nodes.graph.n_edges, quiet)
+
+
+def tell(written: list[Path], n_nodes: int, n_edges: int, quiet: bool) -> None:
+    """What was written."""
     if not quiet:
-        show(
-            f"Wrote {' and '.join(map(str, written))}: {nodes.graph.n_nodes:,} nodes, {nodes.graph.n_edges:,} edges."
-        )
+        show(f"Wrote {' and '.join(map(str, written))}: {n_nodes:,} nodes, {n_edges:,} edges.")

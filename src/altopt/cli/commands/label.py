@@ -25,9 +25,11 @@ def label(
 
     from altopt.cli.explore.session import Session
     from altopt.cli.explore.terminal import MAX_KEYS, keys_or_lines, label_loop, left_to_learn
+    from altopt.cli.stored import refuse_stored
     from altopt.io.folder import read_head
 
     folder = model_folder(model)
+    refuse_stored(folder, "altopt label")
     read_head(folder, "model")
     session, given, advice = Session(folder, in_background=False), 0, list[str]()
     try:

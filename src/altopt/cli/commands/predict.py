@@ -39,10 +39,10 @@ def predict(
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as one JSON line.")] = False,
 ) -> None:
     """Label nodes with a stored model, most of all new ones."""
-    import numpy as np
-
     from altopt import AltOpt
     from altopt.arrays import certainty
+    from altopt.cli import stored
+    from altopt.cli.stored import is_stored
     from altopt.errors import InputError
     from altopt.fitted.known import answers
     from altopt.fitted.source import features_later
@@ -54,6 +54,11 @@ def predict(
     if out.suffix.lower() not in (".parquet", ".csv"):
         raise InputError(f"--out {out} ends in neither .parquet nor .csv. Name the output with one of them.")
     check_output(out, "--out")
+    if is_stored(model_folder(model)):
+        told = column_names(node, source, target, weight)
+        ids, labels, n_known = stored.predict(model_folder(model), features, edge_files(edges), told, out)
+        tell(ids, labels, n_known, out, quiet, as_json)
+        return
     fitted = AltOpt.load(model_folder(model))
     text = is_text(fitted.graph_.ids)
     names, files = column_names(node, source, target, weight), edge_files(edges)
@@ -79,7 +84,13 @@ def predict(
     )
     labels, P = fitted.classes_[found.codes], found.probabilities
     tables.write_predictions(out, ids, labels, certainty(P), P, fitted.classes_)
-    n_known = int(known.sum()) if not fitted.fitted_.positional else 0
+    tell(ids, labels, int(known.sum()) if not fitted.fitted_.positional else 0, out, quiet, as_json)
+
+
+def tell(ids: "Array", labels: "Array", n_known: int, out: Path, quiet: bool, as_json: bool) -> None:
+    """What was written."""
+    import numpy as np
+
     if as_json:
         counts = {str(name): int(n) for name, n in zip(*np.unique(labels.astype(str), return_counts=True))}
         record = {"nodes": len(ids), "known": n_known, "labels": counts, "written": [str(out)]}

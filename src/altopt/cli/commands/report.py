@@ -26,8 +26,11 @@ def report(
     from altopt import AltOpt
     from altopt.cli import outputs
     from altopt.cli.commands.predict import model_folder
+    from altopt.cli.report.stored import stored_report
+    from altopt.cli.stored import is_stored
     from altopt.io.files import check_output
     from altopt.io.folder import read_head
+    from altopt.scale.stored import StoredModel
 
     if out is not None:
         check_output(out, "--out")
@@ -42,6 +45,10 @@ def report(
         page = out or folder / "report.html"
         check_output(page, "the page")
         model = model_folder(folder)
+        if is_stored(model):
+            stored_report(StoredModel.load(model), page)
+            show(json.dumps({"written": [str(page)]}) if as_json else f"Wrote {page}.")
+            return
         read_head(model, "model")  # no lock where no model is
         with outputs.held(model) if outputs.same_file(page.parent, model.parent) else nullcontext():
             outputs.report(AltOpt.load(model), model, page)

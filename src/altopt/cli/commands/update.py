@@ -63,7 +63,8 @@ def update(
     other.
     """
     from altopt import AltOpt  # takes long, so not while the model is held
-    from altopt.cli import outputs
+    from altopt.cli import outputs, stored
+    from altopt.cli.stored import is_stored
     from altopt.errors import InputError
     from altopt.io.files import check_output
     from altopt.io.folder import read_head, refuse_foreign
@@ -79,6 +80,20 @@ def update(
     if predictions is not None:
         check_output(predictions, "--predictions")
     folder = model_folder(model)
+    if is_stored(folder):
+        stored.refuse(
+            {
+                "--edges": files,
+                "--features": features,
+                "--out": out,
+                "--predictions": predictions,
+                "--refresh": refresh,
+            }
+        )
+        told = column_names(node, source, target, weight, label)
+        change, written = stored.update(folder, labels, told, dry_run, wait)
+        tell(change, written, dry_run, as_json)
+        return
     read_head(folder, "model")  # no lock where no model is
     place = out or folder
     in_place = not dry_run and outputs.same_file(place, folder)
@@ -86,11 +101,16 @@ def update(
         fitted = AltOpt.load(folder)
         names = column_names(node, source, target, weight, label)
         change = take_in(fitted, labels, files, features, names, refresh)
-        stored = [] if dry_run else outputs.store(fitted, place, predictions)
+        written = [] if dry_run else outputs.store(fitted, place, predictions)
+    tell(change, written, dry_run, as_json)
+
+
+def tell(change: "Change", written: list[str], dry_run: bool, as_json: bool) -> None:
+    """What changed, and what was written."""
     if as_json:
         show(json.dumps(change.record() | {"stored": not dry_run}, default=str))
     else:
-        show(*in_words(change), *(stored or ["Nothing was stored."]))
+        show(*in_words(change), *(written or ["Nothing was stored."]))
 
 
 def take_in(
