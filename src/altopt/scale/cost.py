@@ -121,7 +121,10 @@ def cost_of(size: Size, memory: float, rates: Rates, plan: Plan | None = None) -
         *solve.rounds(f_panels),
         solve.last(f_panels),
         solve.folds(f_panels),
-        Stage("predictions", 4 * n * c / rates.read + 24 * n / rates.write, read=4 * n * c, written=24 * n),
+        solve.leave_one_out(plan.width),
+        Stage(
+            "predictions", 4 * n * c / rates.read + 8 * n * c / rates.write, read=4 * n * c, written=8 * n * c
+        ),
     ]
     stages = [Stage(s.name, LOAD * s.seconds, s.read, s.written) for s in stages]
     in_blocks = max(BLOCKS * n * item * max(f_panels), BLOCKS * n * 4 * max(z_panels, default=0))
@@ -178,10 +181,20 @@ class SolveCost:
 
     def last(self, panels: list[int]) -> Stage:
         """The last solve, and its correction in float32."""
-        count = 2 * rough_steps(ViewWeights(DEFAULTS.view_weight, DEFAULTS.view_weight)) + 4
-        return self.steps("the last solve", panels, count, 4.0, 2)
+        return self.steps("the last solve", panels, 2 * (self.rough + 1) + 2, 4.0, 2)
 
     def folds(self, panels: list[int]) -> Stage:
-        """Fits without some of the labels, by which the model is judged."""
-        count = FEWEST_FOLDS * (DEFAULTS.fold_rounds + 1) * (FIRST_STEPS + 1)
-        return self.steps("held-out labels", panels, count, 0.0, FEWEST_FOLDS * (DEFAULTS.fold_rounds + 1))
+        """Solves with an encoder that did not see some of the labels."""
+        return self.steps("held-out labels", panels, FEWEST_FOLDS * (self.rough + 1), 0.0, FEWEST_FOLDS)
+
+    def leave_one_out(self, width: int) -> Stage:
+        """Solves for unit vectors of some of the labelled nodes, so many at a time."""
+        n_nodes = self.size.n_nodes
+        most = max(DEFAULTS.exact_min, min(DEFAULTS.exact_labels, int(DEFAULTS.exact_work / n_nodes)))
+        units = [width] * -(-min(most, self.size.n_labels) // width)
+        return self.steps("leave-one-out", units, self.rough + 2, 0.0, 0)
+
+    @property
+    def rough(self) -> int:
+        """Steps of a rough solve."""
+        return rough_steps(ViewWeights(DEFAULTS.view_weight, DEFAULTS.view_weight))
