@@ -9,8 +9,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from altopt.scale import probe
-from altopt.scale.cost import Size, cost_of
+from altopt.scale.cost import Size, cost_of, fit_bytes
 from altopt.scale.dry_run import dry_run, lines, size_of
+from altopt.scale.plan import Plan
 from altopt.scale.probe import Rates, disk_rates
 from altopt.scale.sources import Sources
 
@@ -23,6 +24,13 @@ def test_narrow_panels_read_the_edges_more_often():
     assert narrow.memory < wide.memory
     assert narrow.read > 2 * wide.read
     assert narrow.seconds > wide.seconds
+
+
+def test_what_a_fit_writes_is_part_of_the_disk_it_needs():
+    plan = Plan.of(PRODUCTS.n_nodes, PRODUCTS.n_classes, PRODUCTS.n_features, 2 * 10**9, "float16")
+    written = fit_bytes(PRODUCTS, plan)
+    assert 2e9 < written < 3e9
+    assert cost_of(PRODUCTS, 2e9, RATES).disk > written
 
 
 def test_a_slow_disk_is_said():

@@ -171,6 +171,14 @@ def test_a_stage_that_is_done_is_not_done_again(tmp_path, monkeypatch):
     assert again.origin == found.origin
 
 
+def test_swapped_files_of_an_earlier_run_are_made_anew(tmp_path):
+    edges, features, labels = problem(tmp_path)
+    found = ingest(edges, labels, tmp_path / "out", features=features, memory=MEMORY)
+    panel = found.folder / "features" / "panel-000.float32"
+    panel.write_bytes(panel.read_bytes()[::-1])
+    ingest(edges, labels, tmp_path / "out", features=features, memory=MEMORY).verify()
+
+
 def test_changed_files_are_read_anew(tmp_path):
     edges, features, labels = problem(tmp_path)
     found = ingest(edges, labels, tmp_path / "out", features=features, memory=MEMORY)

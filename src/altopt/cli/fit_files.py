@@ -15,9 +15,10 @@ from altopt.cli.progress import Bar
 from altopt.errors import InputError
 from altopt.graph.files import ColumnNames
 from altopt.io.files import check_output
+from altopt.scale.cost import Size, fit_bytes
 from altopt.scale.dry_run import dry_run, lines
 from altopt.scale.graph_folder import GraphFolder
-from altopt.scale.ingest import ingest
+from altopt.scale.ingest import ingest, refuse_full_disk
 from altopt.scale.job import Job
 from altopt.scale.model import ModelOfFiles, refuse_foreign_model
 from altopt.scale.plan import bytes_of
@@ -155,6 +156,15 @@ def fitted(parameters: Parameters, graph: GraphFolder, engine: Engine, out: Path
 
     with engine.runner(out / "work", on_done) as runner:
         ready = prepare(parameters, graph, runner)
+        if engine.storage is None:
+            size = Size(
+                graph.n_nodes,
+                graph.csr.n_entries,
+                len(graph.feature_names),
+                len(graph.classes),
+                graph.n_labelled,
+            )
+            refuse_full_disk(out, fit_bytes(size, ready.fitting.plan), "for the fit")
         return fit_files(
             ready, out / "model", lambda n, planned, record: bar.say(in_words(n, planned, record))
         )

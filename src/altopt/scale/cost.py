@@ -128,10 +128,16 @@ def cost_of(size: Size, memory: float, rates: Rates, plan: Plan | None = None) -
     ]
     stages = [Stage(s.name, LOAD * s.seconds, s.read, s.written) for s in stages]
     in_blocks = max(BLOCKS * n * item * max(f_panels), BLOCKS * n * 4 * max(z_panels, default=0))
+    stored = size.edge_bytes + 4 * n * d + fit_bytes(size, plan)
     peak = min(PROCESS + in_blocks + solve.edges_in_memory(in_blocks), memory)
-    stored = size.edge_bytes + 4 * n * d + z_item * n * d + 2 * item * n * c + 4 * n * c
     ingesting = tables * (EDGE_BYTES + (WEIGHT_BYTES if size.weighted else 0)) + 4 * n * d
     return Cost(peak, max(stored, ingesting), tuple(stages))
+
+
+def fit_bytes(size: Size, plan: Plan) -> int:
+    """Bytes that a fit writes beside the problem: Z, the panels of two rounds, F and the predictions."""
+    item, z_item = np.dtype(plan.storage).itemsize, np.dtype(plan.z_storage).itemsize
+    return size.n_nodes * (z_item * size.n_features + (2 * item + 12) * size.n_classes)
 
 
 def widths(columns: list[tuple[int, int]]) -> list[int]:

@@ -64,7 +64,7 @@ def ingest(
     stored = already(folder, sources.key)
     if stored is not None:
         return stored
-    refuse_full_disk(folder, disk_bytes(sources))
+    refuse_full_disk(folder, disk_bytes(sources), "while the tables are read")
     draft = folder.with_name(f"{folder.name}.ingest")
     with new_folder(draft):
         try:
@@ -87,9 +87,12 @@ def already(folder: Path, origin: str) -> GraphFolder | None:
         raise InputError(f"{folder} is not empty and holds no stored problem; name another folder.")
     try:
         stored = GraphFolder.open(folder)
-    except InputError:  # of another format, or damaged: made anew
-        return None
-    return stored if stored.origin == origin else None
+        if stored.origin == origin:
+            stored.verify()
+            return stored
+    except InputError:  # of another format, damaged or with files of another folder: made anew
+        pass
+    return None
 
 
 def disk_bytes(sources: Sources) -> int:
@@ -104,14 +107,14 @@ def disk_bytes(sources: Sources) -> int:
     return n_bytes
 
 
-def refuse_full_disk(folder: Path, needed: int) -> None:
+def refuse_full_disk(folder: Path, needed: float, when: str) -> None:
     """Refuse before the work what the disk has no room for."""
     place = next(path for path in (folder, *folder.absolute().parents) if path.exists())
     free = shutil.disk_usage(place).free
     if needed > free:
         raise DiskError(
-            f"{folder} needs about {needed / 1e9:,.1f} GB of disk while the tables are read, but {free / 1e9:,.1f} GB "
-            "are free there. Free some space, or name another place."
+            f"{folder} needs about {needed / 1e9:,.1f} GB of disk {when}, but {free / 1e9:,.1f} GB are free "
+            "there. Free some space, or name another place."
         )
 
 
