@@ -6,6 +6,7 @@ from pathlib import Path
 
 from altopt.datasets import Dataset, load
 from altopt_lab.experiments.config import InputCache
+from altopt_lab.experiments.protocols import LARGEST_COMPONENT
 
 
 @dataclass
@@ -26,6 +27,12 @@ class DatasetContext:
     link_inputs: InputCache = field(default_factory=InputCache)
 
 
+def read_data(name: str, folder: Path | None) -> Dataset:
+    """A data set by its name, or the largest component of its graph."""
+    whole = load(name.removesuffix(LARGEST_COMPONENT), folder)
+    return whole.largest_component() if name.endswith(LARGEST_COMPONENT) else whole
+
+
 class DatasetContexts:
     """Contexts by the name of their data set, which is read when it is first needed.
 
@@ -38,7 +45,7 @@ class DatasetContexts:
     """
 
     def __init__(
-        self, folder: Path | None = None, read: Callable[[str, Path | None], Dataset] = load
+        self, folder: Path | None = None, read: Callable[[str, Path | None], Dataset] = read_data
     ) -> None:
         self._folder, self._read = folder, read
         self._contexts: dict[str, DatasetContext] = {}

@@ -50,12 +50,12 @@ ALL: tuple[Method, ...] = (
     ),
     *(
         BaselineMethod(
-            BASELINES[name],
+            (BASELINES | HETEROPHILY)[name],
             f"{name}, usual settings",
             "none" if name == "LP" else "keep the best epoch",
             None,
         )
-        for name in ("APPNP", "GCN", "SGC", "MLP", "SIGN", "C&S", "GAT", "LP")
+        for name in ("APPNP", "GCN", "SGC", "MLP", "SIGN", "C&S", "GAT", "LP", "LINKX")
     ),
     *(
         BaselineMethod(BASELINES[name], f"{name}, no validation labels", "none", None)

@@ -1,6 +1,7 @@
 """The paper's own numbers, as its tables print them."""
 
 import json
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -29,7 +30,7 @@ def notes(paper_table: str) -> tuple[str, ...]:
 
 def in_cell(paper_table: str, cell: Cell) -> dict[str, Any]:
     """The figures of a cell by method; the paper names a given split by its share of labels."""
-    cells = published(paper_table)
+    cells, cell = published(paper_table), replace(cell, dataset=cell.source)
     named = [name for name in cells if cell.n_splits == 1 and name.startswith(f"{cell.dataset} ")]
     return dict(cells.get(named[0] if named else str(cell), {}))
 

@@ -56,7 +56,7 @@ class Run(Work):
 
     @property
     def needs_dataset(self) -> str:
-        return self.cell.dataset
+        return self.cell.source
 
     @property
     def depends_on(self) -> str:

@@ -1,6 +1,7 @@
 """The files of tuned settings, one for each method."""
 
 import json
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -43,6 +44,7 @@ def chosen_elsewhere(method: Method, name: str) -> list[Settings]:
 
 def tuned_settings(method: Method, cell: Cell) -> tuple[Settings, str]:
     """The settings of a method in a cell, and in words where they come from."""
+    cell = replace(cell, dataset=cell.source)
     fixed = method.fixed_on(cell.dataset)
     if method.tuned_by is None:
         return fixed, "fixed"

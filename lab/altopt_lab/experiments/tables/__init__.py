@@ -1,5 +1,6 @@
 """Every table and figure of the paper by name, the most informative first."""
 
+from altopt_lab.experiments.tables.apart import APART
 from altopt_lab.experiments.tables.choice import CHOICE
 from altopt_lab.experiments.tables.costs import BEST_EPOCHS, COMPLEXITY, EFFICIENCY, EPOCH_TIME, LAYER_MEMORY
 from altopt_lab.experiments.tables.equal_effort import EQUAL
@@ -8,6 +9,7 @@ from altopt_lab.experiments.tables.others import HETEROPHILY, INDUCTIVE_TABLE, N
 from altopt_lab.experiments.tables.own_labels import OWN_LABELS
 from altopt_lab.experiments.tables.paper_table import PaperTable
 from altopt_lab.experiments.tables.peers import PEERS
+from altopt_lab.experiments.tables.promises import PROMISES
 from altopt_lab.experiments.tables.statistics import STATISTICS
 from altopt_lab.experiments.tables.studies import ABLATION, LAYER_TABLE, SENSITIVITY, TOP_K
 from altopt_lab.experiments.tables.transductive import TRANSDUCTIVE
@@ -19,6 +21,7 @@ PAPER_TABLES: dict[str, PaperTable] = {
         EQUAL,
         PEERS,
         OWN_LABELS,
+        APART,
         ABLATION,
         TOP_K,
         LAYER_TABLE,
@@ -31,6 +34,7 @@ PAPER_TABLES: dict[str, PaperTable] = {
         CHOICE,
         INDUCTIVE_TABLE,
         NORMALISED,
+        PROMISES,
         OPTIONS_TABLE,
         SENSITIVITY,
         STATISTICS,

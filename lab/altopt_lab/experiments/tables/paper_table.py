@@ -40,7 +40,7 @@ class RunFilter:
     method: str | None = None
 
     def matches(self, cell: Cell) -> bool:
-        return self.dataset in (None, cell.dataset) and self.rate in (None, cell.rate)
+        return self.dataset in (None, cell.source) and self.rate in (None, cell.rate)
 
 
 @dataclass(frozen=True)
