@@ -98,6 +98,23 @@ def test_a_manifest_names_no_file_of_its_own(stored):
         GraphFolder.open(stored[3].folder)
 
 
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("classes", [["a"], {}, "c"]),
+        ("classes", ["a", "a", "b"]),
+        ("classes", []),
+        ("node_parts", [49]),
+        ("n_nodes", -1),
+    ],
+)
+def test_a_manifest_that_no_run_wrote_is_refused(stored, field, value):
+    path = stored[3].folder / "manifest.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {field: value}))
+    with pytest.raises(InputError, match=r"another format|cannot be read|should have"):
+        GraphFolder.open(stored[3].folder)
+
+
 def test_labels_outside_the_graph_are_refused(stored):
     path = stored[3].folder / "labelled.i64"
     rows = np.fromfile(path, np.int64)

@@ -179,3 +179,15 @@ def test_an_answer_reads_few_rows(fitted, monkeypatch):
     monkeypatch.setattr(Sheet, "rows", lambda *_: pytest.fail("all rows were read"))
     stored.explain(stored.graph.ids(9, 10)[0], tolerance=1e-2)
     assert max(counted) < N / 2
+
+
+@pytest.mark.parametrize(("name", "dtype"), [("indices.i32", np.int32), ("indptr.i64", np.int64)])
+def test_a_damaged_graph_is_refused(fresh, name, dtype):
+    path = fresh.files.folder / "graph" / "edges" / name
+    values = np.fromfile(path, dtype)
+    values[1:] = 10**6
+    path.unlink()  # it may be another name of the same file
+    values.tofile(path)
+    node = StoredModel.load(fresh.files.folder).graph.ids(9, 10)[0]
+    with pytest.raises(InputError, match="Copy it again"):
+        StoredModel.load(fresh.files.folder).explain(node)

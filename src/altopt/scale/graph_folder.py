@@ -131,6 +131,13 @@ class GraphFolder:
                 str(head["origin"]),
             )
             known = head["format"] == FORMAT and stored.id_kind in ID_KINDS
+            plain = len({type(name) for name in stored.classes}) == 1 and len(set(stored.classes)) == len(
+                stored.classes
+            )
+            known = known and plain and isinstance(stored.classes[0], str | int | float)
+            known = known and sum(stored.node_parts) == (
+                0 if stored.id_kind == "positions" else stored.n_nodes
+            )
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise InputError(
                 f"{folder} holds no stored problem: {MANIFEST} cannot be read ({error})."

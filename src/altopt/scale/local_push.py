@@ -66,9 +66,17 @@ class LocalSystem:
         indptr = self.csr.indptr
         begin = np.asarray(indptr[nodes])
         counts = np.asarray(indptr[nodes + 1]) - begin
+        if len(nodes) and (
+            begin.min() < 0 or counts.min() < 0 or (begin + counts).max() > self.csr.n_entries
+        ):
+            raise InputError(f"{self.csr.folder / 'indptr.i64'} is damaged. Copy it again.")
         ends = np.cumsum(counts)
         places = np.repeat(begin - (ends - counts), counts) + np.arange(ends[-1] if len(ends) else 0)
         columns = np.asarray(self.csr.indices[places]).astype(np.int64)
+        if len(columns) and not 0 <= columns.min() <= columns.max() < self.csr.n_nodes:
+            raise InputError(
+                f"{self.csr.folder / 'indices.i32'} does not hold nodes of the graph. Copy it again."
+            )
         weights = np.ones(len(places))
         if self.csr.weighted:
             weights = np.asarray(self.csr.edge_weights[places]).astype(np.float64)
