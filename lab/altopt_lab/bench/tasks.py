@@ -41,11 +41,11 @@ def default_fit(size: str) -> dict[str, Any]:
     return measures | {"accuracy": accuracy(model.transduction_, truth, y < 0), "rounds": model.n_iter_}
 
 
-def paper_fit(size: str, n_steps: int) -> dict[str, Any]:
+def paper_fit(size: str, n_steps: int, batch_size: int | None = 32_768) -> dict[str, Any]:
     """The paper's form with `n_steps` steps an update of F; few epochs, for memory does not depend on them."""
     case = graphs.load(graphs.find(size))
     X, y, A = case.X, case.known(), case.adjacency()
-    encoder = MLPEncoder(hidden=case.size.gnn_hidden, batch_size=32_768)
+    encoder = MLPEncoder(hidden=case.size.gnn_hidden, batch_size=batch_size)
     model = AltOpt.paper(
         n_steps=n_steps, n_rounds=2, total_epochs=2, n_warmup=1, encoder=encoder, random_state=graphs.SEED
     )

@@ -15,9 +15,9 @@ def reproduce(
         typer.Argument(
             metavar="WHAT",
             help="transductive, equal-effort, peers, own-labels, apart, ablation, top-k, layers, best-epochs, "
-            "epoch-time, efficiency, complexity, layer-memory, heterophily, choice, inductive, normalised, promises, "
-            "options, sensitivity, statistics or all; tuning chooses the settings that are not chosen yet; breadth is "
-            "AltOpt() beside simple peers on data of many kinds.",
+            "epoch-time, in-turns, efficiency, complexity, layer-memory, heterophily, choice, inductive, normalised, "
+            "promises, options, sensitivity, statistics or all; tuning chooses the settings that are not chosen yet; "
+            "breadth is AltOpt() beside simple peers on data of many kinds.",
         ),
     ],
     dataset: Annotated[str | None, typer.Option(help="Only this data set.")] = None,

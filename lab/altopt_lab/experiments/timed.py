@@ -18,7 +18,7 @@ from altopt_lab.experiments.work import Contexts, Work
 from altopt_lab.records import Record
 
 TASKS = "altopt_lab.experiments.timing_tasks"
-ALT_OPT = "ALT-OPT"
+ALT_OPT, FULL_BATCH = "ALT-OPT", "ALT-OPT, full batch"
 
 
 @dataclass(frozen=True)
@@ -64,6 +64,8 @@ class LayerMemory(Work):
     def measure(self, contexts: Contexts) -> Record:
         if self.method == ALT_OPT:
             return worker.run("paper_fit", size=self.size, n_steps=self.n_steps)
+        if self.method == FULL_BATCH:
+            return worker.run("paper_fit", size=self.size, n_steps=self.n_steps, batch_size=None)
         return worker.run("appnp_epoch", size=self.size, form="CSR", n_steps=self.n_steps)
 
 

@@ -71,8 +71,8 @@ def network(method: str, size: str, n_epochs: int) -> dict[str, Any]:
 def ours(size: str, n_epochs: int) -> dict[str, Any]:
     """The parts of ALT-OPT: setting up, an update of F with all that belongs to it, and an epoch of the encoder.
 
-    Two fits of the paper's form, of one round and of three, an epoch each, differ by two rounds. Epochs are
-    timed by themselves, on as many rows as a round trains on: `n_labels` are given, `n_rows` trained on.
+    Two fits of the paper's form, of one update of F and of three, an epoch between two of them, differ by two of both.
+    Epochs are timed by themselves, on as many rows as a round trains on: `n_labels` are given, `n_rows` trained on.
     """
     import_all()
     case, measures = case_of(size), dict[str, Any]()
@@ -99,7 +99,7 @@ def ours(size: str, n_epochs: int) -> dict[str, Any]:
         one, three = (part[f"fit{kind}"] for part in seconds)
         update = max((three - one) / 2 - epoch[f"epoch{kind}"], 0.0)
         measures |= {f"epoch{kind}": epoch[f"epoch{kind}"], f"update{kind}": update}
-        before = one - 2 * update - 2 * epoch[f"epoch{kind}"]  # the warm-up and the round: an epoch each
+        before = one - update - epoch[f"epoch{kind}"]  # the warm-up is one epoch
         measures[f"setup{kind}"] = max(before, 0.0)
     return measures | {"n_labels": n_labels, "n_rows": n_rows, "epochs_timed": n_epochs}
 

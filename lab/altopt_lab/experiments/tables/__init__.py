@@ -13,6 +13,7 @@ from altopt_lab.experiments.tables.promises import PROMISES
 from altopt_lab.experiments.tables.statistics import STATISTICS
 from altopt_lab.experiments.tables.studies import ABLATION, LAYER_TABLE, SENSITIVITY, TOP_K
 from altopt_lab.experiments.tables.transductive import TRANSDUCTIVE
+from altopt_lab.experiments.tables.turns import TURNS
 
 PAPER_TABLES: dict[str, PaperTable] = {
     paper_table.name: paper_table
@@ -27,6 +28,7 @@ PAPER_TABLES: dict[str, PaperTable] = {
         LAYER_TABLE,
         BEST_EPOCHS,
         EPOCH_TIME,
+        TURNS,
         EFFICIENCY,
         COMPLEXITY,
         LAYER_MEMORY,

@@ -14,7 +14,7 @@ from altopt_lab.experiments.tables.paper_table import (
     repeated,
 )
 from altopt_lab.experiments.tables.studies import FULL, plan_rounds, rounds_table
-from altopt_lab.experiments.timed import ALT_OPT, Cost, EpochTime, LayerMemory
+from altopt_lab.experiments.timed import ALT_OPT, FULL_BATCH, Cost, EpochTime, LayerMemory
 from altopt_lab.records import Record
 from altopt_lab.table import NOT_RUN, Shown, Table
 
@@ -227,7 +227,7 @@ def plan_layer_memory(only: RunFilter) -> list[ScheduledRun]:
     return [
         ScheduledRun(scheduled, LayerMemory(method, size, K))
         for scheduled, size in enumerate(sizes)
-        for method in (ALT_OPT, "APPNP")
+        for method in (ALT_OPT, FULL_BATCH, "APPNP")
         for K in STEPS
     ]
 
@@ -235,17 +235,21 @@ def plan_layer_memory(only: RunFilter) -> list[ScheduledRun]:
 def show_layer_memory(index: RecordIndex) -> list[Shown]:
     rows = []
     for size in SIZES:
-        for method in ("APPNP", ALT_OPT):
+        for method in ("APPNP", FULL_BATCH, ALT_OPT):
             lines = [index.get(LayerMemory(method, size, K).key) for K in STEPS]
             ours = [
                 NOT_RUN if line is None else line.get("failed", "")[:60] or f"{line['peak_gb']:.2f}"
                 for line in lines
             ]
-            paper = published.published("layer-memory")[method]
+            paper = published.published("layer-memory")[method.partition(",")[0]]
             theirs = [f"{value:.2f}" for value in paper] if size == "products" else ["-"] * len(STEPS)
-            rows.append((f"{size} size", method, *ours, *theirs))
+            name = f"{method}, mini-batches" if method == ALT_OPT else method
+            rows.append((f"{size} size", name, *ours, *theirs))
     columns = ("graph", "method", *(f"K={K}" for K in STEPS), *(f"paper: K={K}" for K in STEPS))
-    note = "Peak resident memory, GB, of one epoch of APPNP (PyTorch Geometric, CSR) and of a whole fit of ALT-OPT."
+    note = "Peak resident memory, GB, of one epoch of APPNP (PyTorch Geometric, CSR, all rows at once) "
+    note += (
+        "and of a whole fit of ALT-OPT, its encoder on all rows at once and in mini-batches of 32,768 rows."
+    )
     return [Table("Peak memory against propagation steps", columns, rows, (note,), n_labels=2)]
 
 
