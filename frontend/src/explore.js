@@ -64,13 +64,15 @@ class Explore {
 
   legend() {
     const { model } = this;
-    return h("p", { class: "legend-line soft" }, model.classes.slice(0, 12).map((name, code) => h("span", {}, swatch(model.colours[code]), name, " ")),
-      model.classes.length > 12 ? `and ${model.classes.length - 12} more` : "", " · paler: in doubt; larger: more of the score");
+    const own = model.classes.map((_, code) => code).filter((code) => model.colours.filter((colour) => colour === model.colours[code]).length === 1);
+    const rest = model.classes.length - own.length;
+    return h("p", { class: "legend-line soft" }, own.map((code) => h("span", {}, swatch(model.colours[code]), model.classes[code], " ")),
+      rest ? `grey: ${number(rest)} other classes` : "", " · paler: in doubt; larger: more of the score");
   }
 
   search() {
     const found = h("ul", { class: "list hits" });
-    const field = h("input", { type: "search", id: "search", placeholder: "Find a node by its id", "aria-label": "Find a node by its id", autocomplete: "off", maxlength: "200" });
+    const field = h("input", { type: "search", id: "search", placeholder: "Find by id", "aria-label": "Find a node by its id", autocomplete: "off", maxlength: "200" });
     this.field = field;
     let asked = 0;
     const look = async () => {
@@ -220,7 +222,7 @@ class Explore {
     this.version = version;
     const waiting = untaught === 1 ? "1 label has" : `${number(untaught)} labels have`;
     this.taught.textContent = running ? said : untaught
-      ? `${waiting} changed the nodes around, but not taught the encoder yet.`
+      ? `${waiting} not taught the encoder yet. A refit does, while you go on.`
       : "The encoder has learnt from all labels.";
     this.refitButton.disabled = running;
     this.refitButton.dataset.untaught = untaught;

@@ -18,7 +18,8 @@ export function panel(model, data, actions) {
     h("p", { class: "label" }, swatch(model.colours[node.label]), h("strong", {}, model.classes[node.label]), " ",
       h("span", { class: "soft" }, node.given ? state : `${state}, ${percent(node.probabilities[node.label])}`)),
     answers(model, node, codes, actions),
-    data.note ? h("p", { class: "soft" }, data.note) : ledger(model, data.ledger, actions),
+    data.note ? h("p", { class: "soft" }, data.note) : null,
+    ledger(model, data.ledger, actions),
     h("div", { class: "columns-place" }));
 }
 

@@ -6,7 +6,11 @@ import io
 import numpy as np
 import pytest
 
+from altopt import AltOpt
+from altopt.cli.explore.neighbourhood import neighbourhood
+from altopt.cli.explore.session import Session
 from altopt.graph.validation import UNKNOWN
+from altopt.views import NoGraphView
 from explored import EVIL_CLASS, EVIL_ID
 
 pytest.importorskip("fastapi")
@@ -54,6 +58,20 @@ def test_search_and_neighbourhood(client, session):
 def test_shares_of_a_small_graph_sum_to_the_score(client):
     found = client.get("/api/node/5", params={"size": 300}).json()
     assert sum(node["share"] for node in found["nodes"]) == pytest.approx(1, abs=0.02)
+
+
+def test_a_model_without_smoothing_shows_neighbours_without_shares(tmp_path):
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    y = np.where(np.arange(60) < 20, (X[:, 0] > 0).astype(int), -1)
+    model = AltOpt(graph_view=NoGraphView, random_state=0, cross_fit=False)
+    model.fit(X, y, graph=[(k, (k + 1) % 60) for k in range(60)]).save(tmp_path / "model")
+    session = Session(tmp_path / "model", in_background=False)
+    found = neighbourhood(session, 30, 5)
+    assert [node["at"] for node in found["nodes"]][1:3] == [29, 31]
+    assert len(found["nodes"]) == 5
+    assert all(share is None for _, _, share in found["edges"])
+    assert "along edges" in found["note"]
+    session.close()
 
 
 def test_label_undo_and_what_other_tabs_see(client, session):

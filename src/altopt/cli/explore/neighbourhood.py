@@ -15,6 +15,7 @@ from altopt.graph.validation import UNKNOWN
 
 MAX_NODES, N_LISTED = 300, 8
 LEAST = 5e-4  # share of a score that is listed
+NO_EDGES = "No label comes along edges here: nodes it is tied to are drawn, but have no share in its score."
 TOLERANCE_ON_LARGE_GRAPHS, LARGE_GRAPH = 3e-5, 20_000  # evidence is followed less far than explain() does
 
 
@@ -30,10 +31,13 @@ def neighbourhood(session: Session, at: int, most: int) -> dict[str, Any]:
     try:
         why = explanation(session, at)
     except InputError as error:  # of views that are no weighted sums of evidence
+        chosen = by_edges(session, at, most)
+        edges, n_edges = ties(session, None, chosen)
         return {
             "node": node,
-            "nodes": [record(session, at) | {"share": 0.0}],
-            "edges": [],
+            "nodes": [record(session, int(k)) | {"share": 0.0} for k in chosen],
+            "edges": edges,
+            "n_edges": n_edges,
             "ledger": None,
             "note": str(error),
         }
@@ -42,14 +46,17 @@ def neighbourhood(session: Session, at: int, most: int) -> dict[str, Any]:
     labels = why.parts.weights * why.parts.label_weight * (why.parts.codes == why.code)
     share = dict(zip(why.parts.nodes.tolist(), ((amounts + labels) / total).tolist()))
     chosen = around(session, at, why, most)
-    edges, n_edges = ties(session, why, chosen)
+    alone = len(chosen) == 1 and most > 1
+    if alone:
+        chosen = by_edges(session, at, most)
+    edges, n_edges = ties(session, None if alone else why, chosen)
     return {
         "node": node,
         "nodes": [record(session, int(k)) | {"share": round(share.get(int(k), 0.0), 5)} for k in chosen],
         "edges": edges,
         "n_edges": n_edges,
         "ledger": ledger(session, why, amounts / total, labels / total),
-        "note": None,
+        "note": NO_EDGES if alone and len(chosen) > 1 else None,
     }
 
 
@@ -70,12 +77,23 @@ def around(session: Session, at: int, why: Explanation, most: int) -> Array:
     return np.array([at, *order], dtype=np.int64)
 
 
-def ties(session: Session, why: Explanation, chosen: Array) -> tuple[list[list[Any]], int]:
-    """Edges between these nodes by their place in the list, with what of the score passes along each.
+def by_edges(session: Session, at: int, most: int) -> Array:
+    """The node itself, its neighbours and theirs, as many as may be drawn."""
+    A = session.fitted.graph.adjacency
+    chosen = {at: None}
+    for _ in range(2):
+        beyond = A[list(chosen)].indices.tolist()
+        chosen |= dict.fromkeys([k for k in dict.fromkeys(beyond) if k not in chosen][: most - len(chosen)])
+    return np.array(list(chosen), dtype=np.int64)
+
+
+def ties(session: Session, why: Explanation | None, chosen: Array) -> tuple[list[list[Any]], int]:
+    """Edges between these nodes by their place in the list, with what of the score passes along each, where one says.
 
     H_jj F_j = rhs_j + sum_k a_jk F_k: with p the weight of evidence here, p_j a_jk F_k of the score comes from k by j.
     """
-    fitted, system = session.fitted, session.fitted.system()
+    fitted = session.fitted
+    system = None if why is None else fitted.system()
     n = fitted.n_nodes
     A = fitted.graph.adjacency[chosen] if system is None else system.adjacency_rows(chosen)
     place = np.full(n, -1, dtype=np.int64)
@@ -83,7 +101,7 @@ def ties(session: Session, why: Explanation, chosen: Array) -> tuple[list[list[A
     A = sp.coo_array(A)
     inside = (place[A.col] >= 0) & (place[A.col] > A.row)
     a, b, weight = A.row[inside], place[A.col[inside]], A.data[inside]
-    if system is None:
+    if system is None or why is None:
         return [[int(i), int(j), None] for i, j in zip(a, b)], len(a)
     p = np.zeros(len(chosen))
     known = dict(zip(why.parts.nodes.tolist(), why.parts.weights.tolist()))
