@@ -8,6 +8,7 @@ from request to response; beside them the processor time of the server, which ot
 """
 
 import argparse
+import atexit
 import http.client
 import json
 import os
@@ -38,6 +39,7 @@ class Server:
         assert self.process.stdout is not None
         address = self.process.stdout.readline().strip()
         self.host, self.token = address.removeprefix("http://").split("/?token=")
+        atexit.register(self.process.kill)  # where a question fails
 
     def memory(self) -> float:
         """Resident megabytes."""
@@ -59,7 +61,7 @@ class Client:
 
     def __init__(self, server: Server, who: str) -> None:
         self.server, self.who = server, who
-        self.connection = http.client.HTTPConnection(server.host, timeout=60)
+        self.connection = http.client.HTTPConnection(server.host, timeout=300)
 
     def ask(self, path: str, body: dict[str, Any] | None = None) -> tuple[int, Any, float]:
         headers = {"Authorization": f"Bearer {self.server.token}", "Content-Type": "application/json"}
@@ -234,7 +236,7 @@ def in_words(record: Record) -> str:
         "|---|--:|--:|--:|",
         *rows,
         "",
-        f"{many['n_clients']} clients for {many['seconds'] / 60:.0f} minutes: {many['answered']:,} requests answered, "
+        f"{many['n_clients']} clients for {many['seconds'] / 60:g} minutes: {many['answered']:,} requests answered, "
         f"{n_errors} errors; the server used",
         f"{memory[0]} MB after a tenth of the time, {memory[len(memory) // 2]} MB half-way, {memory[-1]} MB at last.",
         f"Killed {killed['n']} times while it answered: of {killed['confirmed']:,} labels that were confirmed "

@@ -1,6 +1,5 @@
 """A refit while answers go on: a copy of the model is trained with all labels, then takes its place."""
 
-import copy
 import logging
 import threading
 import time
@@ -61,8 +60,7 @@ class Refit:
     def train(self) -> str:
         session = self.session
         with session.lock:
-            last, version, model = session.journal.last(), session.version, copy.copy(session.model)
-            model._fitted = session.fitted.shared()
+            last, version, model = session.journal.last(), session.version, session.shared()
         model.refit(on_round=self.on_round)
         self.step = "taking in what was answered meanwhile"
         since = last

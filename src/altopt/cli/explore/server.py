@@ -131,8 +131,9 @@ def application(session: Session, token: str, hosts: set[str]) -> Guard:
 
     @app.get("/api/queue")
     def queue() -> list[dict[str, Any]]:
+        found = session.suggestions()  # which may take a while, and holds nobody up
         with session.lock:
-            return [record(session, at) | {"gain": round(gain, 3)} for at, gain in session.suggestions()]
+            return [record(session, at) | {"gain": round(gain, 3)} for at, gain in found]
 
     @app.get("/api/suspicious")
     def suspicious() -> list[dict[str, Any]]:

@@ -65,6 +65,7 @@ class Session:
         self.since_queue = 0
         self.pending: list[int] = []  # answers that the folder has not
         self.first_pending = self.last_answer = 0.0
+        self.failed = -IDLE  # when the folder could not be written
         self.refused: list[str] = []
         self.refitting: Refit | None = None
         self.refitted = False  # and the folder has not the result
@@ -265,19 +266,25 @@ class Session:
 
     def suggestions(self) -> list[tuple[int, float]]:
         """Nodes worth labelling and what each would correct; those answered meanwhile are left out."""
+        found = self.unanswered()
+        if found and (self.worker is not None or self.since_queue < REFRESH_AFTER):
+            return found
+        self.refill()
+        return self.unanswered()
+
+    def unanswered(self) -> list[tuple[int, float]]:
         with self.lock:
-            found = [(at, gain) for at, gain in self.queue if self.fitted.codes[at] == UNKNOWN]
-            if found and (self.worker is not None or self.since_queue < REFRESH_AFTER):
-                return found
-            self.refill()
-            return list(self.queue)
+            return [(at, gain) for at, gain in self.queue if self.fitted.codes[at] == UNKNOWN]
 
     def refill(self) -> None:
-        if bool(self.fitted.labelled.all()):
-            self.queue = []
-            return
-        self.queue = [(self.fitted.position(node), gain) for node, gain in self.model.suggest(N_SUGGESTED)]
-        self.since_queue = 0
+        """Make the queue anew, from the model as it is; answers go on meanwhile."""
+        with self.lock:
+            model, self.since_queue = self.shared(), 0
+        fitted = model.fitted_
+        found = [] if bool(fitted.labelled.all()) else model.suggest(N_SUGGESTED)
+        queue = [(fitted.position(node), gain) for node, gain in found]
+        with self.lock:
+            self.queue = queue
 
     def suspicious(self) -> list[tuple[int, int, float]]:
         """Labels of the fit that look wrong and are neither confirmed nor mended: position, class instead, margin."""
@@ -304,10 +311,9 @@ class Session:
         while not self.done.wait(0.25):
             now = time.monotonic()
             if self.since_queue >= REFRESH_AFTER and now - self.last_answer > PAUSE:
-                with self.lock:
-                    self.refill()
+                self.refill()
             idle = self.pending and (now - self.last_answer > IDLE or now - self.first_pending > AT_MOST)
-            if idle or self.refitted:
+            if idle or (self.refitted and now - self.failed > IDLE):
                 try:
                     self.store()
                 except InputError as error:  # the answers are in the journal; the next turn tries again
@@ -317,9 +323,10 @@ class Session:
         """Bring the answers into the model's folder, and let others come meanwhile; returns what to tell."""
         if not self.pending and not self.refitted:
             return []
-        with outputs.held(self.folder):
-            numbers, refitted, model = self.as_it_is()
-            try:
+        numbers, refitted = list[int](), False
+        try:
+            with outputs.held(self.folder):
+                numbers, refitted, model = self.as_it_is()
                 try:
                     told = outputs.store(model, self.folder)
                 except InputError as error:
@@ -329,12 +336,12 @@ class Session:
                         self.load()
                     numbers, refitted, model = self.as_it_is()
                     told = outputs.store(model, self.folder)
-            except BaseException:
-                with self.lock:
-                    self.pending = sorted({*numbers, *self.pending})
-                    self.refitted |= refitted
-                    self.first_pending = self.last_answer = time.monotonic()
-                raise
+        except BaseException:
+            with self.lock:
+                self.pending = sorted({*numbers, *self.pending})
+                self.refitted |= refitted
+                self.first_pending = self.last_answer = self.failed = time.monotonic()
+            raise
         with self.lock:
             self.journal.mark_stored(numbers)
         return told
@@ -347,9 +354,14 @@ class Session:
         with self.lock:
             numbers, self.pending, self.first_pending = self.pending, [], 0.0
             refitted, self.refitted = self.refitted, False
-            shared = copy.copy(self.model)
-            shared._fitted = self.fitted.shared()
-            return numbers, refitted, shared
+            return numbers, refitted, self.shared()
+
+    def shared(self) -> AltOpt:
+        """The model as it is now, for the thread that asks; answers of other threads do not change it."""
+        with self.lock:
+            model = copy.copy(self.model)
+            model._fitted = self.fitted.shared()
+            return model
 
     def close(self) -> list[str]:
         """Bring what is left into the folder, and let the journal go."""
