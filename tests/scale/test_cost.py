@@ -79,4 +79,6 @@ def test_sizes_come_from_metadata(tmp_path, suffix, monkeypatch):
     said = lines(*dry_run(sources, tmp_path / "out", 1e9))
     assert "500 nodes" in said[0] or not exact
     assert "GB read" in said[-1]
+    assert any(line.startswith("measured: disk") for line in said)
+    assert any(line.startswith("free on that disk") for line in said)
     assert sorted(tmp_path.iterdir()) == before

@@ -72,6 +72,8 @@ class Cost:
     memory: float
     disk: float
     stages: tuple[Stage, ...]
+    rates: Rates
+    free: float | None = None  # bytes of disk that are free, where that was asked
 
     @property
     def seconds(self) -> float:
@@ -96,7 +98,12 @@ class Cost:
             f"memory {self.memory / 1e9:.1f} GB, disk {self.disk / 1e9:.1f} GB, {self.read / 1e9:.1f} GB read, "
             f"{self.written / 1e9:.1f} GB written, about {in_words(self.seconds)}"
         )
-        return [*rows, total]
+        measured = (
+            f"measured: disk {self.rates.read / 1e9:.2f} GB/s read, {self.rates.write / 1e9:.2f} GB/s written; a step "
+            f"{1e9 * self.rates.entry:.2f} ns for an entry and column"
+        )
+        free = [] if self.free is None else [f"free on that disk: {self.free / 1e9:.1f} GB"]
+        return [*rows, measured, *free, total]
 
 
 def in_words(seconds: float) -> str:
@@ -131,7 +138,7 @@ def cost_of(size: Size, memory: float, rates: Rates, plan: Plan | None = None) -
     stored = size.edge_bytes + 4 * n * d + fit_bytes(size, plan)
     peak = min(PROCESS + in_blocks + solve.edges_in_memory(in_blocks), memory)
     ingesting = tables * (EDGE_BYTES + (WEIGHT_BYTES if size.weighted else 0)) + 4 * n * d
-    return Cost(peak, max(stored, ingesting), tuple(stages))
+    return Cost(peak, max(stored, ingesting), tuple(stages), rates)
 
 
 def fit_bytes(size: Size, plan: Plan) -> int:

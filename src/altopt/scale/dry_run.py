@@ -1,6 +1,7 @@
 """What a fit of some datasets would cost, told from their metadata, the labels and two seconds of measuring."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from altopt.graph.validation import known_labels
 from altopt.scale.cost import Cost, Size, cost_of
 from altopt.scale.dataset import Dataset
 from altopt.scale.id_tables import tables_within
-from altopt.scale.ingest import BATCH, DATABASE_SHARE
+from altopt.scale.ingest import BATCH, DATABASE_SHARE, free_bytes
 from altopt.scale.labels import known_in, typed
 from altopt.scale.probe import measure
 from altopt.scale.sources import Sources
@@ -20,7 +21,7 @@ from altopt.scale.text_tables import opened
 def dry_run(sources: Sources, folder: Path, memory: float) -> tuple[Size, Cost]:
     """Size and cost of a fit whose files go to `folder`; nothing is left there."""
     size = size_of(sources, folder, memory)
-    return size, cost_of(size, memory, measure(folder))
+    return size, replace(cost_of(size, memory, measure(folder)), free=free_bytes(folder))
 
 
 def lines(size: Size, cost: Cost) -> list[str]:

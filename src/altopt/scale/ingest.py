@@ -107,10 +107,15 @@ def disk_bytes(sources: Sources) -> int:
     return n_bytes
 
 
+def free_bytes(folder: Path) -> int:
+    """Free on the disk where a folder is, or would be."""
+    place = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    return int(shutil.disk_usage(place).free)
+
+
 def refuse_full_disk(folder: Path, needed: float, when: str) -> None:
     """Refuse before the work what the disk has no room for."""
-    place = next(path for path in (folder, *folder.absolute().parents) if path.exists())
-    free = shutil.disk_usage(place).free
+    free = free_bytes(folder)
     if needed > free:
         raise DiskError(
             f"{folder} needs about {needed / 1e9:,.1f} GB of disk {when}, but {free / 1e9:,.1f} GB are free "
