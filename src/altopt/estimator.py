@@ -23,6 +23,7 @@ from altopt.io import store
 from altopt.io.codec import Given
 from altopt.io.files import as_path
 from altopt.io.folder import FILES, kind_of
+from altopt.scale.run import fit_paths
 from altopt.selection.candidates import Candidate
 from altopt.selection.parameters import Parameters
 from altopt.solvers import Solver
@@ -197,6 +198,7 @@ class AltOpt(FittedQuestions, ClassifierMixin, BaseEstimator):  # type: ignore[m
         on_round: OnRound | None = None,
         checkpoint: str | Path | None = None,
         resume: bool = False,
+        memory: str | float | None = None,
     ) -> Self:
         """Find F and the encoder.
 
@@ -223,10 +225,17 @@ class AltOpt(FittedQuestions, ClassifierMixin, BaseEstimator):  # type: ignore[m
             model is stored.
         resume : bool
             Go on after the last step that the checkpoint holds, with the same bits as an uninterrupted fit.
+        memory : str or float, optional
+            Fit on files within so much memory, as in "2GB". X, y and graph are paths of tables, of folders or globs of
+            many files; the model comes to lie in the folder `checkpoint` and is read from there: `model_of_files_`.
         """
         check_settings(self.get_params(deep=False))
         folder = None if checkpoint is None else as_path(checkpoint, "checkpoint")
         parameters, self._fitted = self.parameters(), None
+        if memory is not None:
+            given = {"sample_weight": sample_weight, "validation": validation}
+            self.model_of_files_ = fit_paths(parameters, X, y, graph, folder, memory, given, resume)
+            return self
         self._checksums: dict[Path, str | None] = {}  # of the folders that hold this model
         source = read_source(self, X, y, graph, sample_weight, validation)
         self._fitted = fit_model(parameters, source, Progress(on_round, folder, resume))

@@ -4,9 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from numpy.testing import assert_array_equal
 
+from altopt import AltOpt
 from altopt.defaults import DEFAULTS
+from altopt.errors import InputError
+from altopt.inputs import ReducedInputs
 from altopt.scale.fit import Fitting
 from altopt.scale.plan import Plan
 from altopt.scale.recipe import recipe_of
@@ -18,7 +22,8 @@ from problems_on_disk import communities, on_disk, same_candidate
 
 def fitted(folder, model, place, budget, storage=None):
     recipe = recipe_of(model.parameters(), folder)
-    plan = Plan.of(folder.n_nodes, len(folder.classes), folder.features.n_columns, budget, "float32", storage)
+    n_inputs = min(folder.features.n_columns, recipe.inputs.n_components)
+    plan = Plan.of(folder.n_nodes, len(folder.classes), n_inputs, budget, "float32", storage)
     fitting = Fitting(folder, recipe, plan, Here(Store(place), budget))
     F = fitting.sheet(fitting.alternate().F)
     return fitting, F.rows(0, folder.n_nodes)
@@ -62,3 +67,27 @@ def test_the_estimate_is_that_of_a_large_graph_in_memory(tmp_path):
     assert pytest.approx(model.label_distributions_, abs=0.01) == P
     assert confidence == pytest.approx(model.confidence_, abs=0.02)
     assert stored.outcome == model.outcome_
+
+
+@pytest.mark.parametrize("n_features", [60, 1001])  # diffused whole, and sketched
+def test_wide_features_are_reduced_as_in_memory(tmp_path, n_features):
+    A, X, y = communities(n=300, n_classes=4, n_features=n_features)
+    model = AltOpt(inputs=ReducedInputs(n_components=12), random_state=0, cross_fit=False, n_rounds=1)
+    model.fit(X, y, graph=A)
+    _, F = fitted(on_disk(tmp_path / "problem", A, X, y), model, tmp_path / "store", 400_000)
+    assert np.abs(F - model.scores_).max() < 1e-4
+
+
+def test_a_fit_of_paths_within_memory(tmp_path):
+    A, X, y = communities(n=300, n_classes=4, n_features=6)
+    np.save(tmp_path / "X.npy", X)
+    np.save(tmp_path / "y.npy", y)
+    np.save(tmp_path / "edges.npy", np.stack(sp.triu(A).tocoo().coords).astype(np.int64).T)
+    paths = (tmp_path / "X.npy", tmp_path / "y.npy", tmp_path / "edges.npy")
+    model = AltOpt(random_state=0).fit(*paths, memory="400MB", checkpoint=tmp_path / "out")
+    codes, _, _ = model.model_of_files_.predictions(0, 300)
+    assert_array_equal(codes[y >= 0], y[y >= 0])
+    with pytest.raises(InputError, match="needs checkpoint="):
+        AltOpt().fit(*paths, memory="400MB")
+    with pytest.raises(InputError, match="X must be a path, but is ndarray"):
+        AltOpt().fit(X, y, graph=A, memory="400MB", checkpoint=tmp_path / "out")

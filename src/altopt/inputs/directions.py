@@ -66,7 +66,7 @@ def random_start(features: FeatureMatrix, rank: int, seed: int) -> Array:
     return np.random.default_rng(seed).standard_normal((features.n_columns, width)).astype(np.float32)
 
 
-def gram_of(B: Array, dtype: Any) -> Array:
+def gram_of(B: Any, dtype: Any) -> Array:
     """B'B, from products in `dtype`, summed over blocks in float64."""
     blocks = (B[rows].astype(dtype, copy=False) for rows in row_blocks(len(B)))
     return np.asarray(sum((block.T @ block).astype(np.float64) for block in blocks))
@@ -78,15 +78,20 @@ def levelled_out(B: Array) -> Array:
     All products: much faster than a QR of a tall B, and exact orthonormality is not needed in between.
     """
     gram = gram_of(B, np.float32)
-    size = float(np.trace(gram))
-    if size <= 0:
+    if float(np.trace(gram)) <= 0:
         return B
-    gram[np.diag_indices_from(gram)] += 1e-7 * size
     try:
-        R = np.linalg.cholesky(gram).T
+        return np.asarray(B @ levelling(gram))
     except np.linalg.LinAlgError:  # rank-deficient beyond what the little makes up for in float32
         return np.asarray(np.linalg.qr(B)[0], dtype=np.float32)
-    return np.asarray(B @ solve_triangular(R, np.eye(len(R)), check_finite=False).astype(np.float32))
+
+
+def levelling(gram: Array) -> Array:
+    """R^-1 with R'R = gram + a little, for gram = B'B."""
+    gram = gram.copy()
+    gram[np.diag_indices_from(gram)] += 1e-7 * float(np.trace(gram))
+    R = np.linalg.cholesky(gram).T
+    return np.asarray(solve_triangular(R, np.eye(len(R)), check_finite=False).astype(np.float32))
 
 
 def leading_first(B: Array) -> Array:

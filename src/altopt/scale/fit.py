@@ -16,6 +16,7 @@ from altopt.scale import jobs  # noqa: F401  (fills the table of jobs)
 from altopt.scale.graph_folder import GraphFolder
 from altopt.scale.job import Job
 from altopt.scale.jobs import norms_at, write_arrays
+from altopt.scale.make_inputs import make_inputs
 from altopt.scale.plan import Plan
 from altopt.scale.recipe import Recipe
 from altopt.scale.runner import Runner
@@ -96,19 +97,7 @@ class Fitting:
     @cached_property
     def Z(self) -> tuple[str, ...]:
         """The names of the panels of Z."""
-        recipe = self.recipe
-        settings = {
-            **self.sizes,
-            "restart": recipe.restart,
-            "n_steps": recipe.n_diffusion,
-            "z_storage": self.plan.z_storage,
-        }
-        inputs = (self.edges, self.features, self.columns.file("columns"))
-        panels = [
-            Job("diffuse panel", settings | {"columns": columns}, inputs, ("Z",))
-            for columns in self.plan.z_columns
-        ]
-        return tuple(job.file("Z") for job in self.run(*panels))
+        return make_inputs(self)
 
     def inputs_sheet(self) -> Sheet:
         """Z."""

@@ -1,6 +1,7 @@
 """The jobs of a fit: what is done to which files."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -100,18 +101,25 @@ def read_columns(work: Work) -> None:
 
 @job("diffuse panel")
 def diffuse(work: Work) -> None:
-    """Some columns of X, read by their kinds and diffused."""
-    edges, features, columns = work.inputs
+    """Some columns of X, read by their kinds, or of X V, diffused."""
+    edges, features, columns, *directions = work.inputs
     settings = work.settings
     X, (first, last) = features_sheet(work, features), settings["columns"]
-    read = Columns.restore(load_file(work.input(columns))).only(np.arange(first, last))
+    read = Columns.restore(load_file(work.input(columns)))
     out = one_panel(work.output("Z"), X.n_rows, last - first, settings["z_storage"])
-    rows = (
-        (rows.start, read.read(X.some_columns(rows.start, rows.stop, first, last)))
-        for rows in row_blocks(X.n_rows)
-    )
+    rows: Iterator[tuple[int, Array]]
+    if directions:
+        V = load_file(work.input(directions[0]))["V"][:, first:last]
+        rows = ((rows.start, read.read(X[rows]) @ V) for rows in row_blocks(X.n_rows))
+    else:
+        some = read.only(np.arange(first, last))
+        rows = (
+            (rows.start, some.read(X.some_columns(rows.start, rows.stop, first, last)))
+            for rows in row_blocks(X.n_rows)
+        )
     stream = edges_of(work, edges, 3, last - first, 4)
-    diffuse_panel(stream, rows, last - first, settings["restart"], settings["n_steps"], out)
+    with ThreadpoolController().limit(limits=1):
+        diffuse_panel(stream, rows, last - first, settings["restart"], settings["n_steps"], out)
 
 
 def one_panel(path: Path, n_rows: int, width: int, dtype: Any) -> Sheet:

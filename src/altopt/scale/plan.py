@@ -33,6 +33,7 @@ class Plan:
     storage: str
     z_storage: str
     width: int = ROW_MULTIPLE  # columns that a block of F's precision may have
+    x_width: int = ROW_MULTIPLE  # and one of features
 
     @classmethod
     def of(
@@ -49,8 +50,9 @@ class Plan:
             large = n_nodes * n_classes >= HALF
             storage = "float16" if large else working_dtype(n_nodes, n_classes).name
         width = widest(n_nodes, np.dtype(storage).itemsize, budget)
-        z_columns = columns(n_inputs, widest(n_nodes, 4, budget))
-        return cls(columns(n_classes, width), z_columns, storage, z_storage, width)
+        x_width = widest(n_nodes, 4, budget)
+        f_columns, z_columns = columns(n_classes, width), columns(n_inputs, x_width)
+        return cls(f_columns, z_columns, storage, z_storage, width, x_width)
 
 
 def columns(n_columns: int, width: int) -> list[tuple[int, int]]:

@@ -1,5 +1,7 @@
 """A whole fit on files: held-out labels, rounds, the estimate, and the model that they leave."""
 
+import os
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,10 +16,12 @@ from altopt.operator.columns import Columns
 from altopt.scale.evaluate import Evaluation
 from altopt.scale.fit import Fitting
 from altopt.scale.graph_folder import GraphFolder
+from altopt.scale.ingest import ingest
 from altopt.scale.model import ModelOfFiles
-from altopt.scale.plan import Plan
-from altopt.scale.recipe import recipe_of
-from altopt.scale.runner import Runner
+from altopt.scale.plan import Plan, bytes_of
+from altopt.scale.recipe import recipe_of, refuse_unsupported
+from altopt.scale.runner import Here, Runner
+from altopt.scale.store import Store
 from altopt.selection.calibration import TemperedShares
 from altopt.selection.draw import read_class_prior
 from altopt.selection.evaluation import NOT_COMPARED
@@ -45,7 +49,7 @@ def prepare(parameters: Parameters, graph: GraphFolder, runner: Runner) -> Ready
     if len(graph.classes) < 2:
         raise InputError("the labels are of one class. Give labels of two classes at least.")
     recipe = recipe_of(parameters, graph)
-    n_inputs = graph.features.n_columns
+    n_inputs = min(graph.features.n_columns, recipe.inputs.n_components)
     plan = Plan.of(graph.n_nodes, len(graph.classes), n_inputs, runner.budget, recipe.inputs.storage)
     fitting = Fitting(graph, recipe, plan, runner)
     prior = read_class_prior(parameters.class_prior, np.array(graph.classes))
@@ -98,3 +102,35 @@ def fit_files(ready: Ready, folder: Path, on_round: OnRound | None = None) -> Mo
     )
     model.save(fitting.sheet(rounds.F), sheet, fitting.graph)
     return ModelOfFiles.open(folder)
+
+
+def fit_paths(
+    parameters: Parameters,
+    features: Any,
+    labels: Any,
+    edges: Any,
+    folder: Path | None,
+    memory: str | float,
+    unknown: dict[str, Any],
+    resume: bool,
+) -> ModelOfFiles:
+    """A fit of datasets by their paths, here; the model comes to lie in `folder`. `unknown` must not be given."""
+    for name, value in unknown.items():
+        if value is not None:
+            raise InputError(f"fit with memory= does not take {name}. Leave one of them out.")
+    for name, value in (("X", features), ("y", labels), ("graph", edges)):
+        if not isinstance(value, str | os.PathLike) and (value is not None or name == "graph"):
+            raise InputError(
+                f"fit with memory= reads files: {name} must be a path, but is {type(value).__name__}."
+            )
+    if folder is None:
+        raise InputError("fit with memory= needs checkpoint=, the folder that the model is to lie in.")
+    refuse_unsupported(parameters)
+    budget, work = bytes_of(memory), folder / "work"
+    if not resume:
+        shutil.rmtree(work, ignore_errors=True)
+    graph = ingest(edges, labels, work / "graph", features=features, memory=budget)
+    with Here(Store(work / "jobs"), budget) as runner:
+        model = fit_files(prepare(parameters, graph, runner), folder / "model")
+    shutil.rmtree(work, ignore_errors=True)
+    return model
