@@ -28,9 +28,12 @@ def diffuse_sketch(work: Work) -> None:
     settings, (first, last) = work.settings, work.settings["columns"]
     n_panels = len(settings["z_widths"])
     Y, levelled = inputs_sheet(work, names[:n_panels]), names[n_panels:]
-    M = load_file(work.input(levelled[0]))["M"][:, first:last] if levelled else None
+    M = load_file(work.input(levelled[0]))["M"] if levelled else None
     rows = (
-        (rows.start, Y.some_columns(rows.start, rows.stop, first, last) if M is None else Y[rows] @ M)
+        (
+            rows.start,
+            Y.some_columns(rows.start, rows.stop, first, last) if M is None else (Y[rows] @ M)[:, first:last],
+        )
         for rows in row_blocks(Y.n_rows)
     )
     out = one_panel(work.output("Z"), Y.n_rows, last - first, np.float32)
@@ -63,13 +66,13 @@ def principal(work: Work) -> None:
     write_arrays(work.output("V"), {"V": V})
 
 
-@job("project panel")
+@job("project rows")
 def project(work: Work) -> None:
-    """Some columns of X' V, from X' as it was diffused whole."""
+    """X' V, from X' as it was diffused whole, which is small: in one product, so that its bits are those in memory."""
     directions, *Z = work.inputs
-    whole, (first, last) = inputs_sheet(work, Z), work.settings["columns"]
-    V = load_file(work.input(directions))["V"][:, first:last]
-    out = one_panel(work.output("Z"), whole.n_rows, last - first, work.settings["storage"])
+    whole, settings = inputs_sheet(work, Z), work.settings
     with ThreadpoolController().limit(limits=1):
-        for rows in row_blocks(whole.n_rows):
-            out.write(0, rows.start, whole[rows] @ V)
+        product = whole[:] @ load_file(work.input(directions))["V"]
+    for k, (first, last) in enumerate(settings["columns"]):
+        out = one_panel(work.output(f"Z{k}"), whole.n_rows, last - first, settings["storage"])
+        out.write(0, 0, product[:, first:last])

@@ -109,8 +109,8 @@ def diffuse(work: Work) -> None:
     out = one_panel(work.output("Z"), X.n_rows, last - first, settings["z_storage"])
     rows: Iterator[tuple[int, Array]]
     if directions:
-        V = load_file(work.input(directions[0]))["V"][:, first:last]
-        rows = ((rows.start, read.read(X[rows]) @ V) for rows in row_blocks(X.n_rows))
+        V = load_file(work.input(directions[0]))["V"]  # all of it: the bits of a product depend on its width
+        rows = ((rows.start, (read.read(X[rows]) @ V)[:, first:last]) for rows in row_blocks(X.n_rows))
     else:
         some = read.only(np.arange(first, last))
         rows = (

@@ -53,16 +53,10 @@ def from_whole(fitting: "Fitting", diffusion: dict[str, Any], rank: int) -> tupl
     whole = diffused(fitting, diffusion, bounds, "float32")
     settings = {"n_nodes": fitting.graph.n_nodes, "z_widths": widths_of(bounds), "z_storage": "float32"}
     [found] = fitting.run(Job("principal directions", settings | {"rank": rank}, whole, ("V",)))
-    made = [
-        Job(
-            "project panel",
-            settings | {"columns": panel, "storage": fitting.plan.z_storage},
-            (found.file("V"), *whole),
-            ("Z",),
-        )
-        for panel in fitting.plan.z_columns
-    ]
-    return tuple(job.file("Z") for job in fitting.run(*made))
+    settings |= {"columns": fitting.plan.z_columns, "storage": fitting.plan.z_storage}
+    outputs = tuple(f"Z{k}" for k in range(len(fitting.plan.z_columns)))
+    [made] = fitting.run(Job("project rows", settings, (found.file("V"), *whole), outputs))
+    return made.files
 
 
 def sketched(fitting: "Fitting", diffusion: dict[str, Any], rank: int) -> str:
