@@ -102,6 +102,7 @@ def session(folder):
     with sync_playwright() as running:
         browser = running.chromium.launch(executable_path=program, args=FLAGS)
         tab = browser.new_page(viewport={"width": 1200, "height": 820})
+        tab.set_default_timeout(600_000)
         tab.goto((folder / "fit" / "report.html").as_uri())
         tab.wait_for_selector(".picture[data-ready]")
         tab.locator("#graph").screenshot(path=PICTURES / "report.png")
