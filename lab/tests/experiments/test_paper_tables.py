@@ -103,6 +103,9 @@ def test_claims_that_do_not_hold_come_first():
     outcomes = [row[1] for row in claims_table(RecordIndex(lines)).rows]
     assert outcomes[0] == "not met"
     assert outcomes == sorted(outcomes, key=["not met", "met", "not run"].index)
+    first = page(lines, [], code()).partition("## ")[0]
+    assert "**Does not hold here** (" in first
+    assert all(row[0] in first for row in claims_table(RecordIndex(lines)).rows)
 
 
 def test_methods_are_judged_on_the_splits_they_share():
