@@ -78,6 +78,15 @@ def test_wide_features_are_reduced_as_in_memory(tmp_path, n_features):
     assert np.abs(F - model.scores_).max() < 1e-4
 
 
+def test_a_model_of_wide_features_reads_those_of_new_nodes(tmp_path):
+    A, X, y = communities(n=300, n_classes=4, n_features=60)
+    model = AltOpt(inputs=ReducedInputs(n_components=12), random_state=0, cross_fit=False, n_rounds=1)
+    folder, runner = on_disk(tmp_path / "problem", A, X, y), Here(Store(tmp_path / "store"), 1 << 30)
+    stored = fit_files(prepare(model.parameters(), folder, runner), tmp_path / "model")
+    expected = model.fit(X, y, graph=A).fitted_.inputs.coordinates(X[:5])
+    np.testing.assert_allclose(stored.projection(X[:5]), expected, atol=1e-4)
+
+
 def test_a_fit_of_paths_within_memory(tmp_path):
     A, X, y = communities(n=300, n_classes=4, n_features=6)
     np.save(tmp_path / "X.npy", X)

@@ -16,7 +16,7 @@ from altopt.scale import jobs  # noqa: F401  (fills the table of jobs)
 from altopt.scale.graph_folder import GraphFolder
 from altopt.scale.job import Job
 from altopt.scale.jobs import norms_at, write_arrays
-from altopt.scale.make_inputs import make_inputs
+from altopt.scale.make_inputs import MadeInputs, make_inputs
 from altopt.scale.plan import Plan
 from altopt.scale.recipe import Recipe
 from altopt.scale.runner import Runner
@@ -95,9 +95,13 @@ class Fitting:
         return self.run(Job("read columns", self.sizes, (self.features,), ("columns", "featureless")))[0]
 
     @cached_property
+    def inputs(self) -> MadeInputs:
+        return make_inputs(self)
+
+    @property
     def Z(self) -> tuple[str, ...]:
         """The names of the panels of Z."""
-        return make_inputs(self)
+        return self.inputs.Z
 
     def inputs_sheet(self) -> Sheet:
         """Z."""

@@ -1,6 +1,6 @@
 """The jobs that make Z: columns of X diffused, or their leading directions where X is wide."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -16,18 +16,24 @@ if TYPE_CHECKING:
 MARGIN = 10  # columns that a sketch has more than directions are wanted
 
 
-def make_inputs(fitting: "Fitting") -> tuple[str, ...]:
-    """The names of the panels of Z, made as `ReducedInputs` makes it."""
-    recipe, n_nodes = fitting.recipe, fitting.graph.n_nodes
+class MadeInputs(NamedTuple):
+    """The names of the panels of Z, and of the directions that Z is projected on, if any."""
+
+    Z: tuple[str, ...]
+    directions: str | None = None
+
+
+def make_inputs(fitting: "Fitting") -> MadeInputs:
+    """Z, made as `ReducedInputs` makes it."""
+    recipe, n_nodes, plan = fitting.recipe, fitting.graph.n_nodes, fitting.plan
     n_features, rank = width_of_features(fitting), min(recipe.inputs.n_components, n_nodes)
     diffusion = fitting.sizes | {"restart": recipe.restart, "n_steps": recipe.n_diffusion}
     if n_features <= rank:
-        return diffused(fitting, diffusion, fitting.plan.z_columns, fitting.plan.z_storage)
+        return MadeInputs(diffused(fitting, diffusion, plan.z_columns, plan.z_storage))
     if few_columns(n_nodes, n_features):
         return from_whole(fitting, diffusion, rank)
-    return diffused(
-        fitting, diffusion, fitting.plan.z_columns, fitting.plan.z_storage, sketched(fitting, diffusion, rank)
-    )
+    directions = sketched(fitting, diffusion, rank)
+    return MadeInputs(diffused(fitting, diffusion, plan.z_columns, plan.z_storage, directions), directions)
 
 
 def diffused(
@@ -47,7 +53,7 @@ def diffused(
     return tuple(job.file("Z") for job in fitting.run(*made))
 
 
-def from_whole(fitting: "Fitting", diffusion: dict[str, Any], rank: int) -> tuple[str, ...]:
+def from_whole(fitting: "Fitting", diffusion: dict[str, Any], rank: int) -> MadeInputs:
     """Panels of X' V by way of X', which is small enough."""
     bounds = columns(width_of_features(fitting), fitting.plan.x_width)
     whole = diffused(fitting, diffusion, bounds, "float32")
@@ -56,7 +62,7 @@ def from_whole(fitting: "Fitting", diffusion: dict[str, Any], rank: int) -> tupl
     settings |= {"columns": fitting.plan.z_columns, "storage": fitting.plan.z_storage}
     outputs = tuple(f"Z{k}" for k in range(len(fitting.plan.z_columns)))
     [made] = fitting.run(Job("project rows", settings, (found.file("V"), *whole), outputs))
-    return made.files
+    return MadeInputs(made.files, found.file("V"))
 
 
 def sketched(fitting: "Fitting", diffusion: dict[str, Any], rank: int) -> str:

@@ -14,6 +14,7 @@ from altopt.arrays import Array, certainty
 from altopt.encoders.linear import LinearEncoder, LinearLearner
 from altopt.errors import InputError
 from altopt.graph.tables import write_predictions
+from altopt.inputs.reduced import Projection
 from altopt.io.codec import NOTHING_GIVEN
 from altopt.io.files import disk_errors, draft_name
 from altopt.io.folder import FILES, FORMAT, VERSION, read_folder, refuse_foreign, write_folder
@@ -52,6 +53,8 @@ class ModelOfFiles:
         The scaling of Z's rows.
     columns : Columns
         How the columns of X are read.
+    directions : array or None
+        V, where Z is X' V; None: Z has every column of X.
     f_widths, z_widths, z_storage : tuple, tuple, str
         The panels of F and Z.
     readout : TemperedShares
@@ -76,6 +79,7 @@ class ModelOfFiles:
     scalars: Array
     row_exponent: float
     columns: Columns
+    directions: Array | None
     f_widths: tuple[int, ...]
     z_widths: tuple[int, ...]
     z_storage: str
@@ -175,6 +179,13 @@ class ModelOfFiles:
         learner = LinearLearner(self.encoder, *self.W.shape)
         learner.restore({"W": self.W, "b": self.b})
         return learner
+
+    @property
+    def projection(self) -> Projection:
+        """From features to coordinates, of which Z has those of the known nodes, diffused."""
+        d = len(self.graph.feature_names)
+        V = np.eye(d, dtype=np.float32) if self.directions is None else self.directions
+        return Projection(V, self.columns)
 
     def encoder_output(self, nodes: Array) -> Array:
         """P of some nodes."""

@@ -19,7 +19,7 @@ from altopt.fitted.lock import ModelLock
 from altopt.fitted.model import node_kinds
 from altopt.fitted.request import Change
 from altopt.graph.validation import UNKNOWN
-from altopt.inputs.reduced import PreparedReduced, Projection
+from altopt.inputs.reduced import PreparedReduced
 from altopt.scale.graph_folder import GraphFolder
 from altopt.scale.local_push import LocalSystem
 from altopt.scale.model import ModelOfFiles
@@ -118,9 +118,7 @@ class StoredModel:
     @cached_property
     def inputs(self) -> PreparedReduced:
         """What the encoder reads, of any rows; nothing is read before it is asked for."""
-        d = len(self.graph.feature_names)
-        projection = Projection(np.eye(d, dtype=np.float32), self.files.columns)
-        return PreparedReduced(self.files.Z, projection, self.files.scaling)  # type: ignore[arg-type]
+        return PreparedReduced(self.files.Z, self.files.projection, self.files.scaling)  # type: ignore[arg-type]
 
     @property
     def system(self) -> LocalSystem:
