@@ -11,6 +11,7 @@ from altopt import AltOpt
 from altopt.defaults import DEFAULTS
 from altopt.errors import InputError
 from altopt.inputs import ReducedInputs
+from altopt.scale import wanted
 from altopt.scale.fit import Fitting
 from altopt.scale.plan import Plan
 from altopt.scale.recipe import recipe_of
@@ -100,3 +101,29 @@ def test_a_fit_of_paths_within_memory(tmp_path):
         AltOpt().fit(*paths, memory="400MB")
     with pytest.raises(InputError, match="X must be a path, but is ndarray"):
         AltOpt().fit(X, y, graph=A, memory="400MB", checkpoint=tmp_path / "out")
+
+
+def test_a_round_moves_at_most_six_bytes_for_each_node_and_class_through_the_storage(tmp_path, monkeypatch):
+    """Samples and labels apart, which do not grow with the graph: here they are small beside it."""
+    monkeypatch.setattr(wanted, "WATCHED", 1 << 10)
+    few = replace(DEFAULTS, pseudo_limit=50, prior_sample=50, confidence_sample=50)
+    monkeypatch.setattr(wanted, "DEFAULTS", few)
+    monkeypatch.setattr(wanted.prior_nodes, "__defaults__", (few,))
+    n, n_classes = 8_000, 24
+    A, X, y = communities(n, n_classes, 8)
+    y[1000:] = -1
+    folder = on_disk(tmp_path / "problem", A, X, y)
+    recipe = recipe_of(same_candidate().parameters(), folder)
+    schedule = replace(recipe.schedule, n_rounds=4, stop_when_changed_below=None)
+    recipe = replace(recipe, defaults=few, schedule=schedule)
+    store, moved = Store(f"file://{tmp_path}/store", tmp_path / "cache"), []
+
+    def count(job):
+        if job.kind == "choose nodes":  # the first of a round
+            moved.append(store.bytes_read + store.bytes_written)
+
+    plan = Plan.of(n, n_classes, 8, 1_600_000, "float16", "float16")
+    Fitting(folder, recipe, plan, Here(store, 1_600_000, count)).alternate()
+    assert len(plan.f_columns) > 1
+    assert len(moved) == 5
+    assert (moved[-1] - moved[0]) / (len(moved) - 1) <= 6 * n * n_classes

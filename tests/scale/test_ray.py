@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from altopt.cli.main import run
 from altopt.errors import InputError, MissingExtra
 from altopt.scale.fit import Fitting
 from altopt.scale.job import JOBS, Job
@@ -17,6 +18,7 @@ from altopt.scale.recipe import recipe_of
 from altopt.scale.runner import Here
 from altopt.scale.store import Store
 from altopt_lab.bench import mortal
+from altopt_lab.bench.large import LargeGraph, write
 from problems_on_disk import communities, on_disk, same_candidate
 from scale_jobs import contents, tree, until
 
@@ -29,6 +31,7 @@ TESTS = Path(__file__).parent.parent
 DRIVER = """
 import sys
 from altopt_lab.bench import mortal
+from altopt_lab.bench.large import LargeGraph, write
 from problems_on_disk import communities, on_disk, same_candidate
 from scale_jobs import tree
 from altopt.scale.ray_runner import Ray
@@ -236,3 +239,23 @@ def test_a_fit_in_which_a_worker_dies_in_each_kind_of_job_has_the_same_bits(
     for kind in set(kinds) - done:
         (orders / f"die-{kind}").unlink()
     assert len(done) >= 10
+
+
+def test_the_command_on_ray_writes_what_it_writes_here(cluster, tmp_path):
+    write(LargeGraph(500, 1500, 4, 8), tmp_path)
+    tables = [
+        word
+        for option, name in (("edges", "edges"), ("features", "features"), ("labels", "labels.parquet"))
+        for word in (f"--{option}", str(tmp_path / name))
+    ]
+    found = []
+    for name, more in (
+        ("here", ()),
+        ("ray", ("--engine", "ray", "--workers", "2", "--storage", f"file://{tmp_path}/jobs")),
+    ):
+        out = tmp_path / name
+        assert run(["fit", *tables, "--memory", "400MB", "--quiet", "--out", str(out), *more]) == 0
+        files = sorted([*(out / "model" / "F").iterdir(), *(out / "predictions").iterdir()])
+        found.append([path.read_bytes() for path in files])
+    assert len(found[0]) >= 2
+    assert found[0] == found[1]

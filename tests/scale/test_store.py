@@ -1,6 +1,7 @@
 """The store: a file is there whole or not at all, and what is read is what was put."""
 
 import os
+import tempfile
 import threading
 
 import pytest
@@ -176,3 +177,13 @@ def test_a_full_disk_is_one_sentence(tmp_path, monkeypatch):
     with pytest.raises(DiskError, match="No space left on device"):
         store.put("a", draft)
     assert not store.has("a")
+
+
+def test_copies_are_dropped_at_the_end(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    store = Store(f"file://{tmp_path}/store")
+    put(store, "a", b"data")
+    copy = store.path("a")
+    store.drop_copies()
+    assert not copy.exists()
+    assert store.path("a").read_bytes() == b"data"

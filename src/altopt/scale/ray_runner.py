@@ -62,8 +62,10 @@ class Ray:
             self._open = stack.pop_all()
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self._open.close()
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        with self._open:
+            if kind is None:
+                self._drop_copies()
 
     def run(self, jobs: Sequence[Job]) -> None:
         waiting = []
@@ -138,9 +140,27 @@ class Ray:
             stack.callback(self.ray.shutdown)
             yield
 
+    def _drop_copies(self) -> None:
+        """Every machine removes its copies; one that does not answer keeps them."""
+        tasks = [
+            self._on(node, _drop_copies).remote(self.place, self.store.given_cache)
+            for node in self._machines()
+        ]
+        self.ray.wait(tasks, num_returns=len(tasks), timeout=PROBE_SECONDS)
+        self.store.drop_copies()
+
+    def _machines(self) -> list[dict[str, Any]]:
+        """Those that can do jobs."""
+        return [node for node in self.ray.nodes() if node["Alive"] and node["Resources"].get("CPU", 0) >= 1]
+
+    def _on(self, node: dict[str, Any], function: Callable[..., Any]) -> Any:
+        """A task for one machine, which takes no processor from jobs."""
+        place = self.ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)
+        return self.ray.remote(num_cpus=0, max_retries=RETRIES, scheduling_strategy=place)(function)
+
     def _check(self) -> None:
         """Refuse before any work a cluster that cannot do it: too little memory, another altopt, a storage apart."""
-        nodes = [node for node in self.ray.nodes() if node["Alive"] and node["Resources"].get("CPU", 0) >= 1]
+        nodes = self._machines()
         most = max((node["Resources"].get("memory", 0) for node in nodes), default=None)
         if most is None or most < self.budget:
             offer = (
@@ -164,8 +184,7 @@ class Ray:
     def _probe(self, node: dict[str, Any], token: str) -> None:
         """One machine reads what was written here, and writes what is read here."""
         where = node["NodeManagerAddress"]
-        place = self.ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)
-        probe = self.ray.remote(num_cpus=0, max_retries=RETRIES, scheduling_strategy=place)(_answer)
+        probe = self._on(node, _answer)
         reply = f"{token}-{node['NodeID']}"
         try:
             sees, found = self.ray.get(
@@ -205,6 +224,10 @@ def _answer(place: str, cache: str | None, token: str, reply: str) -> tuple[bool
     draft.write_text(reply)
     store.put(reply, draft)
     return True, __version__
+
+
+def _drop_copies(place: str, cache: str | None) -> None:
+    _store(place, cache).drop_copies()
 
 
 @cache

@@ -12,7 +12,7 @@ class Runner(Protocol):
     """Has jobs done whose outputs are not in the store yet.
 
     A job may read what an earlier one of the same list makes. `run` returns when all are done; an error of a job is
-    raised, and what was done stays done.
+    raised, and what was done stays done. Copies that machines keep are removed at the end, unless there was an error.
     """
 
     store: Store
@@ -51,5 +51,6 @@ class Here:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        pass
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is None:
+            self.store.drop_copies()

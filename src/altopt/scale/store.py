@@ -198,6 +198,12 @@ class Store:
             if self.local is None:
                 (self.cache / _at(name, file)).unlink(missing_ok=True)
 
+    def drop_copies(self) -> None:
+        """Remove what this machine has copied, unless the caller chose where."""
+        if self.local is None and self.given_cache is None:
+            shutil.rmtree(self.cache, ignore_errors=True)
+            del self.cache
+
     def _there(self, name: str) -> str:
         return f"{self.root}/{name}"
 
