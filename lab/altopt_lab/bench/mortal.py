@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from altopt.scale import jobs  # noqa: F401  (fills the table)
+from altopt.scale import direction_jobs, evaluation_jobs, jobs  # noqa: F401  (fill the table)
 from altopt.scale.job import JOBS, Work
 
 ORDERS = "ALTOPT_ORDERS"

@@ -84,7 +84,7 @@ def find_method(name: str) -> Method:
     known = {plain(method): method for method in METHODS}
     if plain(name) not in known:
         near = get_close_matches(plain(name), known, n=1)
-        listed = [method for method in METHODS if not method.startswith("always")]
+        listed = [method for method in METHODS if not method.startswith(("always", "AltOpt("))]
         hint = "".join(f" Did you mean {known[one]!r}?" for one in near)
         raise InputError(f"No method is called {name!r}.{hint} There are: {'; '.join(listed)}.")
     return METHODS[known[plain(name)]]

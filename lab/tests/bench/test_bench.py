@@ -334,7 +334,7 @@ def test_tasks_measure_what_they_do(case, tmp_path):
     assert found["accuracy"] > 0.5
     assert tasks.paper_fit("cora", n_steps=3)["seconds"] > 0
     tasks.five_rounds("cora", total_epochs=10, recording=str(tmp_path))
-    assert len(list(tmp_path.glob("*-X.npy"))) == 6  # a warm-up and five rounds
+    assert len(list(tmp_path.glob("*-X.npy"))) == 5  # a warm-up, and the encoder between five updates of F
     assert tasks.encoder_alone("cora", str(tmp_path))["seconds"] > 0
     assert tasks.encoder_eager("cora", str(tmp_path))["peak_gb"] > 0
     if optional.find(optional.GEOMETRIC):
@@ -435,7 +435,7 @@ def test_the_command_records_and_prints_json(tmp_path, capsys):
     [
         (
             ["bench", "speed"],
-            "Error: WHAT must be one of propagate, diffuse, solve, encoder, fit, memory, growth, update or all",
+            "Error: WHAT must be one of propagate, diffuse, solve, encoder, fit, memory, growth, update, scale or all",
         ),
         (
             ["bench", "solve", "--size", "huge"],

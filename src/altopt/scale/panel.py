@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 
 from altopt.arrays import Array
-from altopt.errors import InputError
-from altopt.operator.kernels.dispatch import COMPILED
+from altopt.operator.kernels.dispatch import required
 from altopt.operator.kernels.native import aligned, bits, padded
 from altopt.scale.edge_stream import EdgeBlock, EdgeStream
 from altopt.threads import kernel_threads
@@ -150,12 +149,7 @@ class PanelSystem:
 
 def kernels() -> Any:
     """The compiled kernels, which blocks of edges need."""
-    if COMPILED is None:
-        raise InputError(
-            "a fit with memory= needs the compiled kernels, which were not built on this machine. Install altopt "
-            "where there is a C++ compiler, or fit without memory=."
-        )
-    return COMPILED
+    return required("a fit with memory=", "fit without memory=")
 
 
 def move_in(values: Array, first: int, width: int, out: Array, factor: Array) -> None:

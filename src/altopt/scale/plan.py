@@ -25,7 +25,7 @@ class Plan:
     --------
     >>> plan = Plan.of(n_nodes=2_449_029, n_classes=47, n_inputs=100, budget=2_000_000_000, z_storage="float16")
     >>> plan.storage, plan.f_columns, plan.z_columns[:2]
-    ('float16', [(0, 47)], [(0, 48), (48, 100)])
+    ('float16', [(0, 47)], [(0, 56), (56, 100)])
     """
 
     f_columns: list[tuple[int, int]]

@@ -8,9 +8,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from altopt.arrays import Array
-from altopt.errors import InputError
 from altopt.graph import Graph
 from altopt.operator import NormalizedAdjacency
+from altopt.settings import check_number
 from altopt.views.quadratic import QuadraticForm
 from altopt.views.view import Curvature, ViewSettings
 
@@ -80,8 +80,7 @@ class Contrast(ViewSettings):
     negatives: float = 1.0
 
     def __post_init__(self) -> None:
-        if not 0 <= self.negatives < np.inf:
-            raise InputError(f"negatives must be a number from 0 on, but is {self.negatives!r}.")
+        check_number(self, "negatives", least=0)
 
     def view(self, graph: Graph, A_tilde: NormalizedAdjacency) -> ContrastiveView:
         return ContrastiveView(A_tilde, self.negatives)

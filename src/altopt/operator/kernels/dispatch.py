@@ -1,6 +1,7 @@
 """Which implementation of the kernels is used: the compiled one where it was built, else scipy's; torch's on request.
 
-Modules of this folder ask `native()` and fall back to their own scipy or numpy form; nobody else uses it.
+Modules of this folder ask `native()` and fall back to their own scipy or numpy form; nobody else uses it. Fits on files
+have no other form and ask for what is `required`.
 """
 
 import os
@@ -45,6 +46,16 @@ def requested() -> str:
 def native() -> Any:
     """The compiled module where it was built and is not switched off, else None."""
     return COMPILED if requested() == "native" else None
+
+
+def required(by: str, instead: str) -> Any:
+    """The compiled module, for work that has no other form."""
+    if COMPILED is None:
+        raise InputError(
+            f"{by} needs the compiled kernels, which were not built on this machine. Install altopt where there is a "
+            f"C++ compiler, or {instead}."
+        )
+    return COMPILED
 
 
 def native_available() -> bool:
