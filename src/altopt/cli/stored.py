@@ -1,6 +1,7 @@
 """The commands about a stored model, for a model of files: explain, suggest, update, predict, export and report."""
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +63,12 @@ def explain(folder: Path, nodes: list[str], against: str | None, top: int, as_js
     other = against
     if against is not None:
         other = next((name for name in model.classes.tolist() if str(name) == against), against)
-    for k, explanation in enumerate(model.explain_many([read_id(node, model) for node in nodes])):
+    show_explanations(model.explain_many([read_id(node, model) for node in nodes]), other, top, as_json)
+
+
+def show_explanations(explanations: Iterable[Any], other: Any, top: int, as_json: bool) -> None:
+    """Each explanation in words or as a line of JSON, beside what speaks for another class where one is named."""
+    for k, explanation in enumerate(explanations):
         contrast = None if other is None else explanation.against(other)
         if as_json:
             record = explanation.record(top)

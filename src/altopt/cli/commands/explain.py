@@ -1,13 +1,11 @@
 """altopt explain: the labels and features behind a prediction, with amounts that sum to its score."""
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from altopt.cli.commands.predict import model_folder
-from altopt.cli.console import show
 
 if TYPE_CHECKING:
     from altopt.arrays import Array
@@ -28,7 +26,6 @@ def explain(
     from altopt import AltOpt
     from altopt.cli import stored
     from altopt.cli.stored import is_stored
-    from altopt.fitted.ledger import in_words
 
     if is_stored(model_folder(model)):
         stored.explain(model_folder(model), nodes, against, top, as_json)
@@ -36,15 +33,7 @@ def explain(
     fitted = AltOpt.load(model_folder(model))
     names = [read_id(node, fitted.graph_.ids) for node in nodes]
     other = None if against is None else read_class(against, fitted.classes_)
-    for k, explanation in enumerate(fitted.explain_many(names)):
-        contrast = None if other is None else explanation.against(other)
-        if as_json:
-            record = explanation.record(top)
-            if contrast is not None:
-                record["against"] = contrast.record(top)
-            show(json.dumps(record, default=str))
-        else:
-            show(*([""] if k else []), *in_words(explanation, contrast, top))
+    stored.show_explanations(fitted.explain_many(names), other, top, as_json)
 
 
 def read_id(text: str, ids: "Array") -> Any:
