@@ -73,8 +73,8 @@ class Trial(Work):
 class FlippedLabels(Trial):
     """The share of flipped labels among as many at the top of suspicious_labels(all=True).
 
-    Beside it `knowing_others`: the share that is found from the true labels of all nodes but these, which no method
-    has. Some nodes are unlike their class, and nothing tells them from flipped ones.
+    Beside it `knowing_others`: the share that a plain fit finds from the true labels of all nodes but these, which no
+    method has. A reference, not a bound: nodes that are unlike their class look like flipped ones to it too.
     """
 
     def tried(self, data: Dataset, split: Split) -> Record:
