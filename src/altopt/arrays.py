@@ -10,6 +10,9 @@ import numpy.typing as npt
 Array = npt.NDArray[Any]
 
 FLOAT32_MIN_SIZE = 2_000_000  # entries from which an array is float32; smaller ones are float64
+HALF_MIN_SIZE = (
+    32_000_000  # entries of F from which rough solves keep it in half precision between their steps
+)
 MAPPED_MIN_BYTES = 2**22  # from this size on an array is a memory mapping of its own
 BLOCK_ROWS = 32_768  # rows processed at a time where a copy of all n rows would be too large
 SMALL_BLOCK_ROWS = 4_096  # for short-lived copies, which then leave no holes in the heap
@@ -40,6 +43,11 @@ def row_blocks(n: int, size: int = BLOCK_ROWS) -> list[slice]:
 def working_dtype(n_rows: int, n_columns: int) -> np.dtype[Any]:
     """float64 while it costs nothing, float32 where memory and its traffic decide."""
     return np.dtype(np.float64 if n_rows * n_columns < FLOAT32_MIN_SIZE else np.float32)
+
+
+def rough_storage(n_rows: int, n_columns: int) -> str | None:
+    """The storage of F between the steps of a rough solve; None: as F is."""
+    return "float16" if n_rows * n_columns >= HALF_MIN_SIZE else None
 
 
 def row_sums(A: Any) -> Array:

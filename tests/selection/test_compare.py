@@ -194,6 +194,16 @@ def test_in_a_graph_built_from_X_the_labelling_that_cuts_fewer_edges_is_likelier
     assert "cut 10.0% of the edges" in choice.reason or "the other's 10.0%" in choice.reason
 
 
+def test_one_that_leads_a_little_does_not_hide_another_that_the_edges_speak_for():
+    """The leader of the rivals is not clear of the usual plan; the one after it is, by what it cuts."""
+    default, alone = candidate_of(), candidate_of(name="graph alone", n_rounds=0, class_masses=True)
+    ahead = unsmoothed("linear on features")
+    judge = Told({default: steady(0.8), alone: steady(0.8), ahead: steady(0.9)}, n_labels=3)
+    judge.cuts = {default: 0.1, alone: 0.02}
+    assert choose(default, [ahead], judge).plan is default
+    assert choose(default, [ahead, alone], judge).plan is alone
+
+
 def test_the_reason_is_true_where_the_cut_outweighs_a_higher_error():
     default, alone = candidate_of(), candidate_of(name="graph alone", n_rounds=0, class_masses=True)
     judge = Told({default: steady(0.8), alone: steady(0.75)}, n_labels=10)

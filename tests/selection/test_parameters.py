@@ -28,12 +28,15 @@ def test_what_is_given_is_taken_and_what_is_not_has_a_default():
 
 
 def test_the_solver_suits_the_views():
-    assert isinstance(AltOpt().parameters().solvers().last, ChebyshevSteps)
-    assert isinstance(AltOpt(feature_weight=0).parameters().solvers().last, ConjugateGradient)
-    loose = AltOpt(feature_view=CrossEntropyFeatureView).parameters().solvers()
+    assert isinstance(AltOpt().parameters().solvers(100, 3).last, ChebyshevSteps)
+    assert isinstance(AltOpt(feature_weight=0).parameters().solvers(100, 3).last, ConjugateGradient)
+    loose = AltOpt(feature_view=CrossEntropyFeatureView).parameters().solvers(100, 3)
     assert isinstance(loose.last, ConjugateGradient)
-    assert isinstance(AltOpt(feature_view=SoftmaxFeatureView).parameters().solvers().last, JacobiSteps)
-    given = AltOpt(solver=Direct()).parameters().solvers()
+    assert isinstance(AltOpt(feature_view=SoftmaxFeatureView).parameters().solvers(100, 3).last, JacobiSteps)
+    small, large = (AltOpt().parameters().solvers(n, 50) for n in (1_000, 1_000_000))
+    assert (small.rounds.storage, small.last.storage) == (None, None)
+    assert (large.rounds.storage, large.last.storage) == ("float16", None)
+    given = AltOpt(solver=Direct()).parameters().solvers(100, 3)
     assert given.rounds is given.last
 
 

@@ -138,6 +138,18 @@ def test_a_solver_that_converges_carries_no_steps(solver, dtype):
     assert solver.solve(objective(problem), problem.F.astype(dtype)).steps is None
 
 
+@pytest.mark.parametrize("rtol", [1e-2, 1e-5])
+def test_where_half_precision_is_too_coarse_the_solver_goes_on_in_that_of_F(rtol):
+    problem = toy(n=60)
+    views = objective(problem)
+    exact = Direct().solve(views, problem.F).F
+    solution = ChebyshevSteps(rtol=rtol, storage="float16").solve(views, problem.F.astype(np.float32))
+    assert solution.converged
+    assert solution.F.dtype == np.float32
+    assert ("float16" in solution.kernel) == (rtol == 1e-2)
+    assert np.linalg.norm(solution.F - exact) <= rtol * np.linalg.norm(exact)
+
+
 def test_a_storage_nobody_knows_is_refused():
     problem = toy()
     with pytest.raises(

@@ -111,14 +111,15 @@ def fit_by_steps(
         reached = reached_nodes(n, featureless, graph.components, codes)
     isolated = np.diff(graph.adjacency.indptr) == 0
     kinds = node_kinds(labelled, isolated, reached)
-    solvers, rule = parameters.solvers(), parameters.pseudo_labels()
+    solvers, rule = parameters.solvers(n, len(classes)), parameters.pseudo_labels()
     with threads_for(n * min(n_features, WIDTH_OF_INPUTS), with_torch=usual.encoder.uses_torch):
         evaluator = None
         if parameters.cross_fit and usual.linear:
             schedule = parameters.schedule(usual, data.seed)
             evaluator = Evaluator(data, solvers, rule, schedule, checkpoint)
         choice = choose(parameters, usual, evaluator, data)
-        candidate = data.with_data_dependent_settings(choice.plan)
+        taken = choice.plan if evaluator is None else evaluator.in_full(choice.plan)
+        candidate = data.with_data_dependent_settings(taken)
         inputs = data.inputs(candidate)[0]
         data.drop_other_inputs(candidate)
         found = fit_candidate(
@@ -223,7 +224,8 @@ def with_edge_weights(
     """The data with the weights of the kinds of edges that held-out labels choose, and what each kind is worth."""
     journal = checkpoint or Journal()
     schedule = parameters.schedule(usual, data.seed)
-    evaluator = Evaluator(data, parameters.solvers(), parameters.pseudo_labels(), schedule)
+    solvers = parameters.solvers(len(data.codes), data.n_classes)
+    evaluator = Evaluator(data, solvers, parameters.pseudo_labels(), schedule)
     if not evaluator.n_folds:
         return data, {}
     chosen = chosen_once(
@@ -316,5 +318,5 @@ def alternate_from(
             on_round(state.n_done, schedule.n_rounds, state.trace[-1])
 
     rule = parameters.pseudo_labels(problem.Y)
-    solvers = candidate.solvers(parameters.solvers())
+    solvers = candidate.solvers(parameters.solvers(len(data.codes), data.n_classes))
     return alternate(problem, state, solvers, rule, schedule, after_round)

@@ -53,7 +53,8 @@ def refit(parameters: Parameters, model: FittedModel, on_round: OnRound | None =
         evaluator = None
         if parameters.cross_fit and candidate.linear:
             schedule = parameters.schedule(candidate, data.seed)
-            evaluator = Evaluator(data, parameters.solvers(), parameters.pseudo_labels(), schedule)
+            solvers = parameters.solvers(len(data.codes), data.n_classes)
+            evaluator = Evaluator(data, solvers, parameters.pseudo_labels(), schedule)
         found = fit_candidate(parameters, data, evaluator, choice, candidate, kinds, model.classes, on_round)
     outcome = found.outcome
     reading = found.readout.read(outcome.F, kinds)

@@ -65,6 +65,8 @@ class Candidate:
         Whether F is read with factors under which the classes stand as they do among the labels.
     reweights : Candidate, optional
         The candidate that this one is with other weights: its encoder outputs serve.
+    full_encoder : Encoder, optional
+        The encoder of the fit with all labels, where a smaller one serves without a fold of them.
 
     Examples
     --------
@@ -85,6 +87,7 @@ class Candidate:
     n_rounds: int | None = None
     class_masses: bool = False
     reweights: "Candidate | None" = None
+    full_encoder: Encoder | None = None
 
     def __post_init__(self) -> None:
         for name in ("feature_weight", "label_weight"):
@@ -117,6 +120,10 @@ class Candidate:
         if not self.class_masses:
             return usual
         return Solvers(*(conjugate(solver) for solver in (usual.rounds, usual.last)))
+
+    def in_full(self) -> "Candidate":
+        """The candidate as it is fitted to all labels."""
+        return self if self.full_encoder is None else replace(self, encoder=self.full_encoder)
 
     def rounds(self, requested: int) -> int:
         """How many rounds it makes of those requested."""
@@ -234,7 +241,15 @@ def alternatives(
         )
     elif n_labels >= defaults.forest_labels:
         inputs = BlockInputs(surroundings, scaling=None)
-        candidates.append(replace(alone, name="forest", inputs=inputs, encoder=forest(defaults)))
+        candidates.append(
+            replace(
+                alone,
+                name="forest",
+                inputs=inputs,
+                encoder=forest(defaults.n_trees, defaults),
+                full_encoder=forest(defaults.forest_trees, defaults),
+            )
+        )
     return candidates
 
 
@@ -337,13 +352,13 @@ def linear(C: float) -> LinearEncoder:
     return LinearEncoder(C=C, sharpness=1.0)
 
 
-def forest(defaults: Defaults = DEFAULTS) -> TabularEncoder:
+def forest(n_trees: int, defaults: Defaults = DEFAULTS) -> TabularEncoder:
     """Extremely randomised trees: few labels, many inputs, hardly anything to tune."""
     from sklearn.ensemble import ExtraTreesClassifier  # loaded where it is wanted
 
     return TabularEncoder(
         ExtraTreesClassifier(
-            n_estimators=defaults.n_trees,
+            n_estimators=n_trees,
             min_samples_leaf=defaults.forest_leaf,
             max_features=defaults.forest_features,
         )

@@ -315,7 +315,8 @@ def decide(contest: Contest, usual: Candidate) -> Choice:
         rival, mixed = mixture_or_best(contest, unsmoothed)
         rivals.append(rival)
     reasons = []
-    if rivals and contest.preferred(rival := contest.leading(rivals), usual):
+    if preferred := [q for q in rivals if contest.preferred(q, usual)]:
+        rival = contest.leading(preferred)
         reasons.append(contest.told(rival, usual))
         best, weights = rival, {rival: 1.0} if rival in alive else mixed
     if not reasons:

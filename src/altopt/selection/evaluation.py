@@ -290,6 +290,13 @@ class Evaluator:
             choice = choice.then(choose(choice.plan, reweighted(choice.plan, defaults), self, defaults))
         return choice
 
+    def in_full(self, taken: Candidate) -> Candidate:
+        """The candidate as it is fitted to all labels; of a mixture, its parts."""
+        if taken not in self._mixtures:
+            return taken.in_full()
+        mixed = self._mixtures[taken]
+        return self.mix([part.in_full() for part in mixed.parts], mixed.weights, mixed.temperatures)
+
     def leave_one_out(
         self, choice: Choice, F: Array, kinds: Array, ids: Array, classes: Array
     ) -> tuple[LeaveOneOut, Verdict | None]:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from altopt.arrays import Array
+from altopt.arrays import Array, rough_storage
 from altopt.defaults import Defaults, checked
 from altopt.encoders import Encoder, LinearEncoder, as_encoder
 from altopt.inputs import as_inputs
@@ -98,7 +98,7 @@ class Parameters:
             as_view_choice(LabelView if self.label_view is None else self.label_view, "label_view"),
         )
 
-    def solvers(self) -> Solvers:
+    def solvers(self, n_nodes: int, n_classes: int) -> Solvers:
         """The solvers of F: rough in the rounds, where F only ranks nodes by certainty, fine at the end."""
         if self.solver is not None:
             solver = as_solver(self.solver)
@@ -108,7 +108,8 @@ class Parameters:
             return Solvers(JacobiSteps(numbers.jacobi_rounds), JacobiSteps(numbers.jacobi_last))
         rough, fine = numbers.rtol_rounds, numbers.rtol_last
         if self.feature_weight != 0 and views[0].squared:
-            return Solvers(ChebyshevSteps(rtol=rough), ChebyshevSteps(rtol=fine))
+            storage = rough_storage(n_nodes, n_classes)
+            return Solvers(ChebyshevSteps(rtol=rough, storage=storage), ChebyshevSteps(rtol=fine))
         return Solvers(ConjugateGradient(rtol=rough), ConjugateGradient(rtol=fine))
 
     def schedule(self, candidate: Candidate, seed: int) -> Schedule:

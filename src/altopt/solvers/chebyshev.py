@@ -33,7 +33,7 @@ class ChebyshevSteps(Solver):
         Stop when ||F - F*|| <= rtol ||F*|| is certain: each step measures the residual of the F it starts from.
     storage : {"float16", "float32", "float64"}, optional
         Precision in which F is kept between steps; that of F by default. Where it is too coarse for `rtol`, and
-        `n_steps` is not given, the solver goes on in float64.
+        `n_steps` is not given, the solver goes on in the precision of F, and then in float64.
 
     Examples
     --------
@@ -73,11 +73,17 @@ class ChebyshevSteps(Solver):
         system = objective.system(F.shape[0])
         if system is None:
             return self._by_views(objective, F, bounds)
-        coarse = self._fused(system, objective, F, bounds, self.storage)
-        if coarse.converged or self.n_steps is not None or (self.storage is None and F.dtype == np.float64):
-            return coarse
-        fine = self._fused(system, objective, coarse.F.astype(np.float64), bounds, "float64")
-        return replace(fine, F=fine.F.astype(F.dtype), n_products=coarse.n_products + fine.n_products)
+        own = FusedSystem.precision(F)
+        finer = [] if self.n_steps is not None else [own, "float64"]
+        solution, used = self._fused(system, objective, F, bounds, self.storage or own), self.storage or own
+        for storage in finer:
+            if solution.converged or np.dtype(storage).itemsize <= np.dtype(used).itemsize:
+                continue
+            start = solution.F.astype(storage, copy=False)
+            further = self._fused(system, objective, start, bounds, storage)
+            n_products = solution.n_products + further.n_products
+            solution, used = replace(further, F=further.F.astype(F.dtype), n_products=n_products), storage
+        return solution
 
     def _fused(
         self, system: System, objective: Objective, F: Array, bounds: Curvature, storage: str | None

@@ -34,13 +34,18 @@ class FusedSystem:
         if storage is not None and storage not in STORAGES:
             raise InputError(f"storage must be one of {', '.join(STORAGES)} or None, but is {storage!r}.")
         self.system, self.scale, self.shape = system, scale, F.shape
-        self.dtype = F.dtype if F.dtype in (np.float32, np.float64) else np.dtype(np.float64)
+        self.dtype = np.dtype(self.precision(F))
         self.backend = system.A_tilde.backend(F.shape[1], storage or self.dtype)
         self.floor = float(np.min(objective.curvature(F.shape[0]).lower))
         self.coupling = self.backend.vector(system.coupling / scale)
         self.diagonal = self.backend.vector(-system.diagonal / scale)
         self.rest = system.rhs_block(self.backend, 1.0 / scale)
         self.norm = self.backend.vector(scale**2)
+
+    @staticmethod
+    def precision(F: Array) -> str:
+        """In which an answer that starts from F is given."""
+        return F.dtype.name if F.dtype in (np.float32, np.float64) else "float64"
 
     def step(self, X: Any, out: Any, gain: float, keep: float, beta: float = 0.0) -> float:
         """out <- gain r(X) / scale + keep X + beta out; ||r(X)||."""
