@@ -10,6 +10,7 @@ from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
+from altopt.arrays import row_blocks
 from altopt.errors import require_extra
 
 # entries in the largest array; below this a second thread costs more than it gains
@@ -68,6 +69,48 @@ def threads_for(size: int, *, with_torch: bool) -> Iterator[None]:
         _single_thread.reset(outer)
 
 
+def in_threads(work: Callable[[Any], Any], jobs: Iterable[Any]) -> Iterator[Any]:
+    """`work` of each job, in order, in as many threads as kernels may use: numpy does not hold Python's lock.
+
+    Each call has a single-threaded BLAS.
+
+    >>> list(in_threads(lambda x: x * x, range(3)))
+    [0, 1, 4]
+    """
+    n_threads = kernel_threads()
+    if n_threads == 1:
+        yield from map(work, jobs)
+        return
+    with (
+        ThreadpoolController().limit(limits=1, user_api="blas"),
+        ThreadPoolExecutor(n_threads, initializer=_single_thread.set, initargs=(True,)) as pool,
+    ):
+        yield from in_order(pool, work, jobs, n_threads)
+
+
+def each_block(work: Callable[[slice], Any], n_rows: int) -> None:
+    """`work` of each block of rows, in threads where there are several."""
+    blocks = row_blocks(n_rows)
+    if len(blocks) == 1:
+        work(blocks[0])
+        return
+    for _ in in_threads(work, blocks):
+        pass
+
+
+def in_order(
+    pool: ThreadPoolExecutor, work: Callable[[Any], Any], jobs: Iterable[Any], most: int
+) -> Iterator[Any]:
+    """Results in the order of the jobs; at most so many are made ahead, which bounds their memory."""
+    waiting: deque[Future[Any]] = deque()
+    for job in jobs:
+        waiting.append(pool.submit(work, job))
+        if len(waiting) > most:
+            yield waiting.popleft().result()
+    while waiting:
+        yield waiting.popleft().result()
+
+
 @contextmanager
 def parallel_map(
     max_workers: int,
@@ -88,13 +131,7 @@ def parallel_map(
     ):
 
         def run(work: Callable[[Any], Any], jobs: Iterable[Any]) -> Iterator[Any]:
-            waiting: deque[Future[Any]] = deque()
-            for job in jobs:
-                waiting.append(pool.submit(work, job))
-                if len(waiting) > 2 * n_workers:  # bounds the memory of results not yet consumed
-                    yield waiting.popleft().result()
-            while waiting:
-                yield waiting.popleft().result()
+            return in_order(pool, work, jobs, 2 * n_workers)
 
         yield run
 

@@ -13,6 +13,7 @@ from altopt.encoders.encoder import Encoder, Learner
 from altopt.io.array_io import finite
 from altopt.operator.kernels.rows import softmax_regression, softmax_rows
 from altopt.settings import check_number
+from altopt.threads import each_block
 
 
 @dataclass(frozen=True)
@@ -99,8 +100,11 @@ class LinearLearner(Learner):
 
     def predict(self, X: Any) -> Array:
         P = allocate((X.shape[0], self.W.shape[1]), working_dtype(X.shape[0], self.W.shape[1]))
-        for rows in row_blocks(X.shape[0]):
+
+        def fill(rows: slice) -> None:
             P[rows] = self.probabilities(X[rows], P.dtype)
+
+        each_block(fill, X.shape[0])
         return P
 
     def probabilities(self, rows: Any, dtype: Any) -> Array:

@@ -10,6 +10,7 @@ from altopt.arrays import Array, allocate, row_blocks
 from altopt.defaults import DEFAULTS
 from altopt.errors import InputError
 from altopt.io.array_io import finite, required
+from altopt.threads import each_block
 
 KINDS = ("constant", "indicator", "count", "measurement", "as given")
 CONSTANT, INDICATOR, COUNT, MEASUREMENT, AS_GIVEN = range(len(KINDS))
@@ -89,8 +90,11 @@ class Columns:
     def dense(self, X: Any) -> Array:
         """X as a dense array, made a block of rows at a time."""
         out = allocate(X.shape, np.float32)
-        for rows in row_blocks(X.shape[0]):
+
+        def fill(rows: slice) -> None:
             self.read(X[rows].toarray() if sp.issparse(X) else np.asarray(X[rows]), out[rows])
+
+        each_block(fill, X.shape[0])
         return out
 
     def _entries(self, X: Any) -> Array:

@@ -10,8 +10,9 @@ import scipy.sparse as sp
 from altopt.arrays import Array, row_blocks
 from altopt.defaults import DEFAULTS
 from altopt.operator.columns import CONSTANT, COUNT, ENTRIES, INDICATOR, MEASUREMENT, Columns, tamed
+from altopt.threads import in_threads
 
-GATHERED = 2**24  # numbers of whole columns held together
+GATHERED = 2**23  # numbers of whole columns held together by a thread
 PROBES = 64  # random directions that the size of a direction is estimated from
 NORMAL_QUARTILES = 1.349  # standard deviations between the quartiles of a normal distribution
 MAX_COMPARED = 1000  # columns up to which all are compared with each other
@@ -154,28 +155,31 @@ def two_valued(X: Any, low: Array, high: Array, n_zero: Array) -> Array:
 def with_measurements(columns: Columns, X: Any, measured: Array, variance: float) -> Columns:
     """The columns with centre, scale and factor of those that are measurements, for this variance."""
     found = {name: getattr(columns, name).copy() for name in ("centre", "scale", "shift", "factor")}
-    for column, values, n_zero in whole_columns(X, measured):
-        for name, value in measurement(values, n_zero).items():
-            found[name][column] = value
+    few = row_blocks(len(measured), max(1, GATHERED // X.shape[0]))
+    for each in in_threads(lambda some: measurements(X, measured[some]), few):
+        for column, numbers in each.items():
+            for name, value in numbers.items():
+                found[name][column] = value
     found["factor"][measured] *= np.sqrt(variance)
     return replace(columns, **found)
 
 
-def whole_columns(X: Any, wanted: Array) -> Iterator[tuple[int, Array, int]]:
-    """Each column's number, what is neither 0 nor missing in it, and how many zeros."""
-    for some in row_blocks(len(wanted), max(1, GATHERED // X.shape[0])):
-        part: Any = X[:, wanted[some]]
-        part = part.tocsc() if sp.issparse(part) else np.asarray(part)
-        for k, column in enumerate(wanted[some].tolist()):
-            if sp.issparse(part):
-                values = part.data[part.indptr[k] : part.indptr[k + 1]].astype(np.float64)
-                n_present = X.shape[0]
-            else:
-                values = part[:, k].astype(np.float64)
-                values = values[~np.isnan(values)]
-                n_present = len(values)
-            values = values[values != 0]
-            yield column, values, n_present - len(values)
+def measurements(X: Any, wanted: Array) -> dict[int, dict[str, float]]:
+    """How to read some columns, by column."""
+    part: Any = X[:, wanted]
+    part = part.tocsc() if sp.issparse(part) else np.asarray(part)
+    found = {}
+    for k, column in enumerate(wanted.tolist()):
+        if sp.issparse(part):
+            values = part.data[part.indptr[k] : part.indptr[k + 1]].astype(np.float64)
+            n_present = X.shape[0]
+        else:
+            values = part[:, k].astype(np.float64)
+            values = values[~np.isnan(values)]
+            n_present = len(values)
+        values = values[values != 0]
+        found[column] = measurement(values, n_present - len(values))
+    return found
 
 
 def measurement(values: Array, n_zero: int) -> dict[str, float]:
@@ -240,11 +244,15 @@ def weighed(columns: Columns, X: Any) -> Columns:
     d, n = len(varied), X.shape[0]
     if not 2 <= d <= MAX_COMPARED:
         return columns
-    mean, C = np.zeros(d), np.zeros((d, d))
-    for rows in row_blocks(n):
+
+    def moments(rows: slice) -> tuple[Array, Array]:
         block = columns.dense(X[rows])[:, varied].astype(np.float64)
-        mean += block.sum(axis=0) / n
-        C += block.T @ block / n
+        return block.sum(axis=0) / n, block.T @ block / n
+
+    mean, C = np.zeros(d), np.zeros((d, d))
+    for first, second in in_threads(moments, row_blocks(n)):
+        mean += first
+        C += second
     C -= np.outer(mean, mean)
     variance = np.diag(C)
     squares = C**2 / np.maximum(np.outer(variance, variance), TINY)

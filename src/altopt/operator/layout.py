@@ -1,6 +1,7 @@
 """The storage of a graph for many steps: the order of its nodes, and a scaling in which edges need no values."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -54,9 +55,13 @@ class Layout:
         values = np.broadcast_to(np.asarray(values, dtype=dtype), self.n_nodes)
         return np.ascontiguousarray(values if self.order is None else values[self.order])
 
+    @cached_property
+    def _row_of_node(self) -> Array | None:
+        return None if self.order is None else inverse_permutation(self.order)
+
     def rows(self, nodes: Array) -> Array:
         """The rows of these nodes in a block."""
-        return nodes if self.order is None else inverse_permutation(self.order)[nodes]
+        return nodes if self._row_of_node is None else self._row_of_node[nodes]
 
 
 def lay_out(adjacency: Any, degrees: Array, order: Array | None = None) -> Layout:
