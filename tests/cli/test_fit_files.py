@@ -54,7 +54,23 @@ def test_tables_become_predictions_and_a_model(tables, capsys):
     by_node = dict(zip(found["node"].to_pylist(), found["label"].to_pylist()))
     assert all(by_node[node] == label for node, label in zip(given["node"], given["label"]))
     assert ModelOfFiles.open(tables / "out" / "model").n_nodes == 300
-    assert not (tables / "out" / "work").exists()
+    assert sorted(path.name for path in (tables / "out").iterdir()) == ["model", "predictions", "report.html"]
+    assert said["written"] == [str(tables / "out" / name) for name in ("predictions", "report.html", "model")]
+
+
+def test_without_features_nothing_is_begun(tables, capsys):
+    named = ("--edges", str(tables / "edges"), "--labels", str(tables / "labels.parquet"))
+    assert run(["fit", *named, "--out", str(tables / "out"), "--memory", "1GB"]) == 2
+    assert "needs features" in capsys.readouterr().err
+    assert not (tables / "out").exists()
+
+
+def test_a_report_of_others_is_kept(tables, capsys):
+    (tables / "out").mkdir()
+    (tables / "out" / "report.html").write_text("mine")
+    assert call(tables, "--memory", "1GB") == 2
+    assert "not written by altopt" in capsys.readouterr().err
+    assert (tables / "out" / "report.html").read_text() == "mine"
 
 
 @pytest.mark.parametrize(
@@ -75,7 +91,7 @@ def test_what_files_cannot_be_fitted_with_is_refused_in_a_sentence(tables, optio
 
 def test_several_kinds_of_edges_are_refused(tables, capsys):
     edges = ("--edges", f"a={tables / 'edges'}", "--edges", f"b={tables / 'edges'}")
-    labels = ("--labels", str(tables / "labels.parquet"))
+    labels = ("--features", str(tables / "features"), "--labels", str(tables / "labels.parquet"))
     assert run(["fit", *edges, *labels, "--out", str(tables / "out"), "--memory", "1GB"]) == 2
     assert "takes one kind of edges" in capsys.readouterr().err
 

@@ -10,7 +10,17 @@ from altopt.scale.csr_file import CsrFile
 from altopt.scale.edge_stream import EdgeStream
 from altopt.scale.panel import Labels, PanelSystem, ViewWeights
 from altopt.scale.sheet import Sheet
-from altopt.scale.solve import beside, chebyshev, refine, rest_from, rough_steps, rows_of, start_from_labels
+from altopt.scale.solve import (
+    beside,
+    chebyshev,
+    chebyshev_with_norms,
+    refine,
+    rest_from,
+    rough_steps,
+    rows_of,
+    start_from_labels,
+    steps_needed,
+)
 from altopt.solvers import ChebyshevSteps
 from altopt.views import FeatureView, GraphView, LabelView, Objective
 from problems_on_disk import communities
@@ -49,12 +59,23 @@ class Case:
 def test_steps_on_disk_are_the_steps_in_memory(tmp_path, weighted):
     case = Case(tmp_path, weighted)
     system = case.system()
-    X, norms = chebyshev(system, start_from_labels(system), rest_from(system, case.rows()), 4)
+    X, norms = chebyshev_with_norms(system, start_from_labels(system), rest_from(system, case.rows()), 4)
     expected = ChebyshevSteps(n_steps=4).solve(case.objective(), case.start())
     F = rows_of(system, X, np.arange(system.n_nodes))
     assert_allclose(F, expected.F, atol=1e-6 if weighted else 1e-14)  # weights are float32 on disk
     assert_allclose(np.sqrt(norms.residual[-1]), expected.residual, rtol=1e-4)
     assert_allclose(np.sqrt(norms.size[-1]), np.linalg.norm(F), rtol=1e-12)
+
+
+def test_a_panel_stops_where_all_panels_would_be_near_enough(tmp_path):
+    case, rtol = Case(tmp_path), 1e-3
+    system = case.system()
+    start, rest = start_from_labels(system), rest_from(system, case.rows())
+    found, norms = chebyshev_with_norms(system, start.copy(), rest, 100, rtol)
+    _, all_norms = chebyshev_with_norms(system, start.copy(), rest, 20)
+    n_steps = steps_needed([all_norms], system.weights, rtol)
+    assert len(norms.residual) - 1 == n_steps > 0
+    assert_array_equal(found, chebyshev(system, start, rest, n_steps))
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
@@ -69,7 +90,7 @@ def solved(case, panels, dtype):
     for columns in panels:
         system = case.system(columns, dtype)
         given = np.float64 if dtype == np.float64 else np.float32
-        X, _ = chebyshev(system, start_from_labels(system), rest_from(system, case.rows(given)), 5)
+        X = chebyshev(system, start_from_labels(system), rest_from(system, case.rows(given)), 5)
         parts.append(rows_of(system, X, np.arange(system.n_nodes)))
     return np.concatenate(parts, axis=1)
 
@@ -79,7 +100,7 @@ def test_the_correction_brings_half_precision_to_single(tmp_path, dtype):
     case = Case(tmp_path)
     system = case.system(dtype=dtype)
     n_steps = rough_steps(system.weights)
-    X, _ = chebyshev(system, start_from_labels(system), rest_from(system, case.rows(np.float32)), n_steps)
+    X = chebyshev(system, start_from_labels(system), rest_from(system, case.rows(np.float32)), n_steps)
     exact = ChebyshevSteps(rtol=1e-10).solve(case.objective(), case.start()).F
     rough = np.abs(rows_of(system, X, np.arange(system.n_nodes)) - exact).max()
     out = Sheet(tmp_path / "F", system.n_nodes, (10,), np.dtype(np.float32)).create()

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,7 +12,9 @@ import numpy as np
 
 from altopt.arrays import Array
 from altopt.cli.console import show
-from altopt.cli.progress import Bar
+from altopt.cli.outputs import refuse_foreign_report
+from altopt.cli.progress import LONG_STEP, Bar
+from altopt.cli.report.stored import stored_report
 from altopt.errors import InputError
 from altopt.graph.files import ColumnNames
 from altopt.io.files import check_output
@@ -23,10 +26,11 @@ from altopt.scale.job import Job
 from altopt.scale.model import ModelOfFiles, refuse_foreign_model
 from altopt.scale.plan import bytes_of
 from altopt.scale.recipe import refuse_unsupported
-from altopt.scale.run import fit_files, prepare
+from altopt.scale.run import fit_files, prepare, required
 from altopt.scale.runner import Here, Runner
 from altopt.scale.sources import Sources
 from altopt.scale.store import Store
+from altopt.scale.stored import StoredModel
 from altopt.selection.parameters import Parameters
 
 DEFAULT_MEMORY = "2GB"  # of a worker, where only --engine ray was given
@@ -119,12 +123,14 @@ def run(
     """The command; `class_prior` reads the option once the classes are known."""
     engine.check()
     refuse_unsupported(parameters)
+    required(tables.features)
     edges, work = tables.the_edges(), out / "work"
     sources = Sources.open(edges, tables.features, tables.labels, tables.names)
     if dry:
         show(*lines(*dry_run(sources, out, engine.budget)))
         return
     check_output(out, "--out", folder=True)
+    refuse_foreign_report(out / "report.html")
     refuse_foreign_model(out / "model")
     if not resume:
         shutil.rmtree(work, ignore_errors=True)
@@ -140,19 +146,22 @@ def run(
         )
         parameters = replace(parameters, class_prior=class_prior(np.array(graph.classes)))
         model = fitted(parameters, graph, engine, out, bar)
-        written = write_predictions(model, out)
+        written = [*write_predictions(model, out), write_report(model, out)]
     shutil.rmtree(work, ignore_errors=True)
     tell(model, [*written, out / "model"], quiet, as_json)
 
 
 def fitted(parameters: Parameters, graph: GraphFolder, engine: Engine, out: Path, bar: Bar) -> ModelOfFiles:
     """The model, by jobs that are not done yet."""
-    done = 0
+    done, ended = 0, time.monotonic()
 
     def on_done(job: Job) -> None:
-        nonlocal done
-        done += 1
-        bar.show(job.kind, done, None, f"{job.kind} {job.settings.get('columns', '')}".strip())
+        nonlocal done, ended
+        seconds, ended, done = time.monotonic() - ended, time.monotonic(), done + 1
+        if bar.on_terminal or seconds >= LONG_STEP:
+            columns = job.settings.get("columns")
+            which = "" if columns is None else f", columns {columns[0]} to {columns[1] - 1}"
+            bar.show(job.kind, done, None, f"{job.kind}{which}: {seconds:.0f} s")
 
     with engine.runner(out / "work", on_done) as runner:
         ready = prepare(parameters, graph, runner)
@@ -183,6 +192,13 @@ def write_predictions(model: ModelOfFiles, out: Path) -> list[Path]:
     shutil.rmtree(folder, ignore_errors=True)
     draft.replace(folder)
     return [folder]
+
+
+def write_report(model: ModelOfFiles, out: Path) -> Path:
+    """The page about the model."""
+    page = out / "report.html"
+    stored_report(StoredModel(model), page)
+    return page
 
 
 def tell(model: ModelOfFiles, written: list[Path], quiet: bool, as_json: bool) -> None:

@@ -2,7 +2,7 @@
 
 import csv
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -82,11 +82,20 @@ def replaced_by_a_fit(out: Path) -> Iterator[None]:
 
 def refuse_foreign_outputs(out: Path, predictions: Path) -> None:
     """Refuse to replace predictions or a report that altopt did not write."""
-    for path, is_own in ((predictions, are_predictions), (out / "report.html", is_report)):
-        if path.exists() and not is_own(path):
-            raise InputError(
-                f"{path} exists and was not written by altopt. Move it, or name another --out: nothing was overwritten."
-            )
+    refuse_foreign(predictions, are_predictions)
+    refuse_foreign_report(out / "report.html")
+
+
+def refuse_foreign_report(page: Path) -> None:
+    """Refuse to replace a page that altopt did not write."""
+    refuse_foreign(page, is_report)
+
+
+def refuse_foreign(path: Path, is_own: Callable[[Path], bool]) -> None:
+    if path.exists() and not is_own(path):
+        raise InputError(
+            f"{path} exists and was not written by altopt. Move it, or name another --out: nothing was overwritten."
+        )
 
 
 def report(model: "AltOpt", folder: Path, page: Path) -> None:

@@ -39,6 +39,10 @@ class Bar:
             self.task = self.bar.add_task("preparing", total=None)
         return self
 
+    @property
+    def on_terminal(self) -> bool:
+        return self.bar is not None
+
     def show(self, words: str, done: int, planned: int | None, line: str) -> None:
         """The bar at `done`, or the line where there is none."""
         if self.bar is not None:

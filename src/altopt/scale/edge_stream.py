@@ -29,6 +29,20 @@ class EdgeBlock(NamedTuple):
     weights: Array | None
     degrees: Array
 
+    def parts(self, n_rows: int) -> "Iterator[EdgeBlock]":
+        """The block, at most so many rows at a time; nothing is copied but offsets."""
+        for begin in range(0, self.last - self.first, n_rows):
+            end = min(begin + n_rows, self.last - self.first)
+            entries = slice(*self.indptr[[begin, end]])
+            yield EdgeBlock(
+                self.first + begin,
+                self.first + end,
+                self.indptr[begin : end + 1] - self.indptr[begin],
+                self.indices[entries],
+                None if self.weights is None else self.weights[entries],
+                self.degrees[begin:end],
+            )
+
 
 @dataclass
 class EdgeStream:

@@ -1,19 +1,15 @@
 """P from sheets of encoder inputs, a block of rows at a time: it is never stored, as making it again costs less."""
 
-from collections import deque
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
-
-from threadpoolctl import ThreadpoolController
 
 from altopt.arrays import Array
 from altopt.encoders.linear import LinearLearner
 from altopt.operator.scaling import Scaling
 from altopt.scale.csr_file import CsrFile
 from altopt.scale.sheet import Sheet
-from altopt.threads import kernel_threads
+from altopt.threads import in_threads
 
 BLOCK_ROWS = 1 << 13  # rows that are encoded together; fixed, as a product's bits may depend on it
 
@@ -50,17 +46,4 @@ class Encoder:
             rows = self.scaling.rows(self.Z.rows(first, last))
             return first, csr.degrees(first, last), self.learner.probabilities(rows, self.dtype)
 
-        return in_order(encode, range(0, self.Z.n_rows, BLOCK_ROWS))
-
-
-def in_order(work: Callable[[int], Any], items: range) -> Iterator[Any]:
-    """Results in the order of the items, made by a few threads, each with a single-threaded BLAS."""
-    n_threads = kernel_threads()
-    with ThreadpoolController().limit(limits=1, user_api="blas"), ThreadPoolExecutor(n_threads) as pool:
-        waiting: deque[Future[Any]] = deque()
-        for item in items:
-            waiting.append(pool.submit(work, item))
-            if len(waiting) > n_threads:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
+        return in_threads(encode, range(0, self.Z.n_rows, BLOCK_ROWS))

@@ -72,9 +72,9 @@ class Evaluation:
         asked = Job("choose nodes", fitting.of_inputs | settings, (fitting.labels, fitting.folds), ("nodes",))
         fitting.run(asked)
         n_steps = rough_steps(fitting.recipe.weights)
-        outputs, encoder = ("rows", "norms"), fitting.warm_up(k)
+        encoder = fitting.warm_up(k)
         made = fitting.panel_jobs(
-            "solve panel", encoder, outputs, asked.file("nodes"), start="encoder", n_steps=n_steps
+            "solve panel", encoder, ("rows",), asked.file("nodes"), start="encoder", n_steps=n_steps
         )
         fitting.run(*made)
         F = np.concatenate([fitting.arrays(job, "rows")["rows"] for job in made], axis=1)

@@ -61,7 +61,7 @@ def unit_panel(work: Work) -> None:
         inside = np.flatnonzero((nodes >= first) & (nodes < first + len(degrees)))
         roots[inside] = np.sqrt(degrees[nodes[inside] - first])
     rest[nodes, np.arange(len(nodes))] = 1.0 / (scale * roots)
-    X, _ = chebyshev(system, X, rest, rough_steps(weights))
+    X = chebyshev(system, X, rest, rough_steps(weights))
     g = X[nodes, np.arange(len(nodes))].astype(np.float64) * roots
     write_arrays(work.output("g"), {"g": g + products_with_residual(system, X, rest)[: len(nodes)]})
 

@@ -187,15 +187,21 @@ class Fitting:
         return made
 
     def solve(self, rtol: float, n_steps: int, *arguments: Any, **more: Any) -> tuple[list[Job], int]:
-        """The panels after as few steps as make all together certain to be within rtol, and how many these are."""
+        """The panels after as few steps as make all together certain to be within rtol, and how many these are.
+
+        One panel finds that out by itself. Several must have made the same number: it is tried first with n_steps.
+        """
         most = ChebyshevSteps(rtol=rtol).max_steps(self.recipe.weights.bounds)
+        alone = len(self.plan.f_columns) == 1
+        more |= {"rtol": rtol if alone else None}
+        n_steps = most if alone else n_steps
         while True:
             made = self.panel_jobs("solve panel", *arguments, n_steps=n_steps, **more)
             self.run(*made)
             norms = [norms_at(self.runner.store.path(job.file("norms"))) for job in made]
             needed = steps_needed(norms, self.recipe.weights, rtol)
-            if needed == n_steps or (needed is None and n_steps >= most):
-                return made, n_steps
+            if alone or needed == n_steps or (needed is None and n_steps >= most):
+                return made, n_steps if needed is None else needed
             n_steps = n_steps + 1 if needed is None else needed
 
     def chosen_nodes(self, n_done: int) -> Job:

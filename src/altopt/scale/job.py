@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from altopt.errors import InputError
+from altopt.operator.kernels.dispatch import release_free_memory
 from altopt.scale.store import Store
 
 FORMAT = 1  # of what jobs write: raised where a kind of job makes other bits of the same inputs
@@ -156,3 +157,4 @@ def do(job: Job, store: Store, budget: int) -> None:
         work.finish()
     finally:
         work.clear()
+        release_free_memory(budget)  # the next job's budget is that of the whole process

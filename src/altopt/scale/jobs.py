@@ -26,6 +26,7 @@ from altopt.scale.sheet import Sheet, SheetOfFiles
 from altopt.scale.solve import (
     Norms,
     chebyshev,
+    chebyshev_with_norms,
     refine,
     rest_from,
     rough_steps,
@@ -307,12 +308,16 @@ def panel_work(work: Work) -> PanelWork:
 
 @job("solve panel")
 def solve(work: Work) -> None:
-    """A given number of steps on a panel; F of the nodes that are looked at, and the norms that say if they do."""
+    """A given number of steps on a panel, or as few as do; F of the nodes that are looked at, and maybe norms."""
     system, P, X, nodes = panel_work(work)
     rest = rest_from(system, P.blocks(system.edges.csr))
-    X, norms = chebyshev(system, X, rest, work.settings["n_steps"])
+    n_steps = work.settings["n_steps"]
+    if "norms" in work.job.outputs:
+        X, norms = chebyshev_with_norms(system, X, rest, n_steps, work.settings["rtol"])
+        work.output("norms").write_text(json.dumps(norms._asdict()))
+    else:
+        X = chebyshev(system, X, rest, n_steps)
     write_arrays(work.output("rows"), {"rows": rows_of(system, X, nodes)})
-    work.output("norms").write_text(json.dumps(norms._asdict()))
     if "G" in work.job.outputs:
         with work.output("G").open("wb") as file:
             X.tofile(file)
@@ -331,10 +336,10 @@ def finish(work: Work) -> None:
     out = one_panel(work.output("F"), system.n_nodes, system.width, np.float32)
     rest = rest_from(system, P.blocks(csr))
     if system.dtype == np.float64:
-        X, _ = chebyshev(system, X, rest, 2 * n_steps)
+        X = chebyshev(system, X, rest, 2 * n_steps)
         write_rows(system, X, out)
         return
-    X, _ = chebyshev(system, X, rest, n_steps)
+    X = chebyshev(system, X, rest, n_steps)
     del rest
     refine(system, X, lambda: P.blocks(csr), out)
 

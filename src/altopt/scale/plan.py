@@ -5,15 +5,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from altopt.arrays import working_dtype
+from altopt.arrays import rough_storage, working_dtype
 from altopt.errors import InputError
 from altopt.operator.kernels.native import ROW_MULTIPLE
 from altopt.scale.csr_file import CsrFile
 from altopt.scale.sheet import panel_widths
 
-PROCESS = 300_000_000  # bytes of an interpreter with its libraries, and of short-lived arrays
+PROCESS = 400_000_000  # bytes of an interpreter with its libraries, and of short-lived arrays
 BLOCKS = 3  # of a panel: F, F one step before, and the right-hand side
-HALF = 32_000_000  # numbers of F from which the rounds keep it in half precision
 MOST_COLUMNS = 64  # of a panel: wider ones gain nothing
 
 
@@ -25,7 +24,7 @@ class Plan:
     --------
     >>> plan = Plan.of(n_nodes=2_449_029, n_classes=47, n_inputs=100, budget=2_000_000_000, z_storage="float16")
     >>> plan.storage, plan.f_columns, plan.z_columns[:2]
-    ('float16', [(0, 47)], [(0, 56), (56, 100)])
+    ('float16', [(0, 47)], [(0, 40), (40, 72)])
     """
 
     f_columns: list[tuple[int, int]]
@@ -47,8 +46,7 @@ class Plan:
     ) -> "Plan":
         """The widest panels of which three blocks fit; F in the rounds as precise as in memory, unless it is large."""
         if storage is None:
-            large = n_nodes * n_classes >= HALF
-            storage = "float16" if large else working_dtype(n_nodes, n_classes).name
+            storage = rough_storage(n_nodes, n_classes) or working_dtype(n_nodes, n_classes).name
         width = widest(n_nodes, np.dtype(storage).itemsize, budget)
         x_width = widest(n_nodes, 4, budget)
         f_columns, z_columns = columns(n_classes, width), columns(n_inputs, x_width)

@@ -5,7 +5,7 @@ import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from safetensors.numpy import load_file
@@ -29,6 +29,7 @@ from altopt.selection.leave_one_out import NOT_HELD_BACK, LeaveOneOut
 from altopt.selection.parameters import Parameters
 from altopt.training.alternate import why_it_ended
 
+Features = TypeVar("Features")
 OnRound = Callable[[int, int, dict[str, Any]], None]
 
 
@@ -42,20 +43,26 @@ class Ready:
 
 def prepare(parameters: Parameters, graph: GraphFolder, runner: Runner) -> Ready:
     """Refuse what cannot be fitted on files, and plan the rest."""
-    if graph.features is None:
-        raise InputError(
-            "a fit with memory= needs features: name a table of them, or fit without memory= to go by the graph alone."
-        )
+    features = required(graph.features)
     if len(graph.classes) < 2:
         raise InputError("the labels are of one class. Give labels of two classes at least.")
     recipe = recipe_of(parameters, graph)
-    n_inputs = min(graph.features.n_columns, recipe.inputs.n_components)
+    n_inputs = min(features.n_columns, recipe.inputs.n_components)
     plan = Plan.of(graph.n_nodes, len(graph.classes), n_inputs, runner.budget, recipe.inputs.storage)
     fitting = Fitting(graph, recipe, plan, runner)
     prior = read_class_prior(parameters.class_prior, np.array(graph.classes))
     if isinstance(prior, np.ndarray) and not parameters.cross_fit:
         raise InputError("class_prior with memory= needs held-out labels: leave cross_fit=False out.")
     return Ready(fitting, Evaluation(fitting, prior) if parameters.cross_fit else None)
+
+
+def required(features: Features | None) -> Features:
+    """Refuse a fit without features: on files the encoder is what reads them."""
+    if features is None:
+        raise InputError(
+            "a fit with memory= needs features: name a table of them, or fit without memory= to go by the graph alone."
+        )
+    return features
 
 
 def fit_files(ready: Ready, folder: Path, on_round: OnRound | None = None) -> ModelOfFiles:
@@ -127,6 +134,7 @@ def fit_paths(
     if folder is None:
         raise InputError("fit with memory= needs checkpoint=, the folder that the model is to lie in.")
     refuse_unsupported(parameters)
+    required(features)
     budget, work = bytes_of(memory), folder / "work"
     if not resume:
         shutil.rmtree(work, ignore_errors=True)

@@ -24,6 +24,10 @@ class Norms(NamedTuple):
     residual: list[float]
     size: list[float]
 
+    def add(self, residual: float, size: float) -> None:
+        self.residual.append(residual)
+        self.size.append(size)
+
 
 def steps_needed(norms: list[Norms], weights: ViewWeights, rtol: float) -> int | None:
     """After how many steps all panels together are certain to be within rtol; None: more than these.
@@ -32,24 +36,40 @@ def steps_needed(norms: list[Norms], weights: ViewWeights, rtol: float) -> int |
     >>> steps_needed([before, after], ViewWeights(2.0, 2.0), 1e-2), steps_needed([before], ViewWeights(2.0, 2.0), 1e-3)
     (1, None)
     """
-    floor = float(np.min(weights.bounds.lower))
     for k in range(len(norms[0].residual)):
-        residual = np.sqrt(sum(part.residual[k] for part in norms))
-        if certain(residual, floor, np.sqrt(sum(part.size[k] for part in norms)), rtol):
+        residual, size = (sum(part[k] for part in parts) for parts in zip(*norms))
+        if near_enough(weights, residual, size, rtol):
             return k
     return None
 
 
-def chebyshev(system: PanelSystem, X: Array, rest: Array, n_steps: int) -> tuple[Array, Norms]:
-    """G after n_steps from X, which is used up; its norms before each step and after the last."""
-    before, residuals, sizes = system.empty(), [], []
+def near_enough(weights: ViewWeights, residual: float, size: float, rtol: float) -> bool:
+    """Whether F is certain to be within rtol, by the squares of ||r(F)|| and ||F||."""
+    return certain(float(np.sqrt(residual)), float(np.min(weights.bounds.lower)), np.sqrt(size), rtol)
+
+
+def chebyshev(system: PanelSystem, X: Array, rest: Array, n_steps: int) -> Array:
+    """G after n_steps from X, which is used up."""
+    before = system.empty()
+    for step_size, momentum in coefficients(system.weights.bounds, n_steps):
+        system.step(X, before, rest, gain=step_size, keep=1.0 + momentum, beta=-momentum)
+        X, before = before, X
+    return X
+
+
+def chebyshev_with_norms(
+    system: PanelSystem, X: Array, rest: Array, n_steps: int, rtol: float | None = None
+) -> tuple[Array, Norms]:
+    """The same, and norms before each step and after the last; with rtol, no step once F is certain to be within."""
+    before, norms = system.empty(), Norms([], [])
     for step_size, momentum in coefficients(system.weights.bounds, n_steps):
         found = system.step(X, before, rest, gain=step_size, keep=1.0 + momentum, beta=-momentum)
-        residuals.append(found[0])
-        sizes.append(found[1])
+        norms.add(*found)
+        if rtol is not None and near_enough(system.weights, *found, rtol):
+            return X, norms
         X, before = before, X
-    found = system.step(X, before, rest, gain=1.0, keep=0.0)
-    return X, Norms([*residuals, found[0]], [*sizes, found[1]])
+    norms.add(*system.step(X, before, rest, gain=1.0, keep=0.0))
+    return X, norms
 
 
 def rough_steps(weights: ViewWeights) -> int:
@@ -113,7 +133,8 @@ def refine(system: PanelSystem, X: Array, P: Callable[[], EncodedRows], out: She
     for rows in row_blocks(len(X)):
         G[rows] = X[rows]
     residual = X  # written over: the rough solution is in G
-    for block, encoded in beside(system.edges, P()):
+    small = (part for block in system.edges for part in block.parts(MOVE_ROWS))
+    for block, encoded in beside(small, P()):
         rest = np.empty((len(encoded), G.shape[1]), np.float32)
         fine.put_rest(rest, block.first, block.degrees, encoded)
         part = np.empty_like(rest)
@@ -123,7 +144,7 @@ def refine(system: PanelSystem, X: Array, P: Callable[[], EncodedRows], out: She
     del G
     E = system.empty()
     E[...] = 0
-    E, _ = chebyshev(system, E, residual, rough_steps(system.weights))
+    E = chebyshev(system, E, residual, rough_steps(system.weights))
     write_rows(system, E, out, added=1.0 / LIFT)
 
 
