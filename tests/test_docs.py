@@ -186,7 +186,7 @@ def test_the_results_page_is_what_the_records_say():
     from altopt_lab.experiments.page import stated_code, written
 
     text = PAGES["results.md"].read_text()
-    assert set(stated_code(text)) == {"altopt", "baselines"}
+    assert set(stated_code(text)) == {"altopt", "networks", "baselines"}
     assert text == written(ROOT / "results" / "runs.jsonl", stated_code(text))
 
 

@@ -9,8 +9,9 @@ from pathlib import Path
 import altopt
 import altopt_lab
 
-OURS, PEERS = "altopt", "baselines"  # whose sources a figure depends on
-# what a fit passes through; command line, drawings, stored models, updates and pages are not among it
+# whose sources a figure depends on: those of AltOpt(), of fits whose encoder is a network, of baselines
+OURS, NETWORKS, PEERS = "altopt", "networks", "baselines"
+# what a fit passes through; command line, files, drawings, stored models, updates and pages are not among it
 FIT = (
     "arrays.py",
     "defaults.py",
@@ -22,6 +23,7 @@ FIT = (
     "fitted/fit.py",
     "fitted/model.py",
     "fitted/new_nodes.py",
+    "fitted/source.py",
     "fitted/system.py",
     "graph",
     "inputs",
@@ -32,6 +34,8 @@ FIT = (
     "views",
 )
 PEER_FIT = ("arrays.py", "threads.py", "datasets/splits.py", "encoders/torch/learner.py", "graph", "operator")
+LEFT_OUT = ("graph/file_formats.py", "graph/files.py")
+OF_NETWORKS = "encoders/torch"
 SOURCES = (".py", ".cpp", ".hpp")
 
 
@@ -40,29 +44,41 @@ def code() -> dict[str, str]:
     """Short sums of the sources behind figures of altopt and of baselines; comments and docstrings do not count."""
     package, lab = (Path(str(module.__file__)).parent for module in (altopt, altopt_lab))
     return {
-        OURS: sum_of([package / part for part in FIT]),
+        OURS: code_of(package),
+        NETWORKS: sum_of([package / part for part in FIT], left_out(package)),
         PEERS: sum_of([lab / "baselines", *(package / part for part in PEER_FIT)]),
     }
 
 
-def sum_of(places: list[Path]) -> str:
-    """Of all source files in these places, by name and meaning."""
+def code_of(package: Path) -> str:
+    """The sum behind figures of the altopt in a folder, which may be that of another checkout."""
+    return sum_of([package / part for part in FIT], (*left_out(package), package / OF_NETWORKS))
+
+
+def left_out(package: Path) -> tuple[Path, ...]:
+    return tuple(package / part for part in LEFT_OUT)
+
+
+def sum_of(places: list[Path], left_out: tuple[Path, ...] = ()) -> str:
+    """Of all source files in these places but some, by name and meaning."""
     held = sha256()
     for place in places:
         files = [place] if place.is_file() else sorted(place.rglob("*"))
         for path in files:
-            if path.suffix in SOURCES:
+            if path.suffix in SOURCES and not any(path.is_relative_to(out) for out in left_out):
                 held.update(path.name.encode() + meaning(path).encode())
     return held.hexdigest()[:10]
 
 
 def meaning(path: Path) -> str:
-    """A file without what does not change what it does."""
+    """A file without what does not change what it does: comments, docstrings, the words about a default."""
     text = path.read_text(encoding="utf-8")
     if path.suffix != ".py":
         return "\n".join(line.partition("//")[0].rstrip() for line in text.splitlines())
     tree = ast.parse(text)
     for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "number":
+            del node.args[1:]  # of altopt.defaults: what it is, and why
         body = getattr(node, "body", None)
         if isinstance(body, list) and body and is_docstring(body[0]):
             body[0] = ast.Pass()

@@ -19,21 +19,33 @@ def test_words_do_not_count_and_meaning_does(tmp_path):
 
     assert summed(SOURCE) == summed(SOURCE.replace("words", "prose").replace("# why", "# because"))
     assert summed(SOURCE) != summed(SOURCE.replace("+ 1", "+ 2"))
+    assert summed("n = number(5, 'folds', 'why')") == summed("n = number(5, 'folds', 'because')")
+    assert summed("n = number(5, 'folds', 'why')") != summed("n = number(6, 'folds', 'why')")
     assert summed("int a; // one\n", "a.cpp") == summed("int a; // two\n", "a.cpp")
     assert summed("int a;\n", "a.cpp") != summed("int b;\n", "a.cpp")
 
 
 def test_all_that_is_named_exists():
     package = provenance.Path(provenance.altopt.__file__).parent
-    assert all((package / part).exists() for part in (*provenance.FIT, *provenance.PEER_FIT))
-    ours, peers = provenance.code().values()
-    assert ours != peers
+    named = (*provenance.FIT, *provenance.PEER_FIT, *provenance.LEFT_OUT, provenance.OF_NETWORKS)
+    assert all((package / part).exists() for part in named)
+    assert len(set(provenance.code().values())) == 3
 
 
 def test_figures_of_peers_depend_on_their_own_sources():
     cell = Cell("Cora", "20")
     assert Run("APPNP", cell, 0, 0).depends_on == provenance.PEERS
     assert Run("AltOpt()", cell, 0, 0).depends_on == provenance.OURS
+    assert Run("ALT-OPT", cell, 0, 0).depends_on == provenance.NETWORKS
+
+
+def test_what_is_left_out_does_not_count(tmp_path):
+    def summed(text):
+        for name, held in (("a.py", "1"), ("files.py", text)):
+            (tmp_path / name).write_text(held)
+        return provenance.sum_of([tmp_path], (tmp_path / "files.py",))
+
+    assert summed("1") == summed("2")
 
 
 def test_a_record_names_the_commit(tmp_path):

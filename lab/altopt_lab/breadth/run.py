@@ -3,14 +3,10 @@
 import time
 import warnings
 from dataclasses import dataclass
-from functools import cache
-from hashlib import sha256
-from pathlib import Path
 
 import numpy as np
 from sklearn.metrics import roc_auc_score
 
-import altopt
 from altopt import AltOpt
 from altopt.arrays import Array
 from altopt.datasets import Dataset
@@ -18,6 +14,7 @@ from altopt.datasets.splits import Split, hide
 from altopt.selection.calibration import calibration_error
 from altopt.selection.leave_one_out import LeaveOneOut
 from altopt.threads import threads_for
+from altopt_lab import provenance
 from altopt_lab.breadth.data import metric_of, raw_name
 from altopt_lab.breadth.draws import Draw
 from altopt_lab.breadth.peers import PEERS, Task
@@ -151,15 +148,5 @@ def auc_assessment(told: LeaveOneOut, S: Array, codes: Array) -> Record:
 
 
 def code() -> str:
-    """A short sum of altopt's sources: records of two versions are told apart by it."""
-    return code_of(Path(altopt.__file__).parent)
-
-
-@cache
-def code_of(package: Path) -> str:
-    """The sum of the Python and C++ files of a package, wherever it lies; read once."""
-    held = sha256()
-    for path in sorted(package.rglob("*")):
-        if path.suffix in (".py", ".cpp", ".hpp"):
-            held.update(path.relative_to(package).as_posix().encode() + path.read_bytes())
-    return held.hexdigest()[:10]
+    """The sum of the sources behind figures of AltOpt(): records of two versions are told apart by it."""
+    return provenance.code()[provenance.OURS]

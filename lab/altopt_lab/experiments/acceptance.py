@@ -211,9 +211,9 @@ def irrelevant_column(ask: Acceptance) -> list[Verdict]:
 
 def honest_estimates(ask: Acceptance) -> list[Verdict]:
     """The criteria of the experiment on honesty."""
-    out = ask.records.path.with_name(f"honesty-{code()}.jsonl")
+    out = ask.records.path.with_name("honesty.jsonl")
     honesty.make(out, honesty.datasets(), len(ask.splits(10)), 0)
-    told = criteria(read_records(out))
+    told = criteria(honesty.current(read_records(out)))
     claims = [(line.startswith("met"), *line[7:].partition(": ")) for line in told]
     return [Verdict(claim, met, figure) for met, claim, _, figure in claims]
 

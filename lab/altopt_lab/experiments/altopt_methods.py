@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +17,7 @@ from altopt.operator import NormalizedAdjacency
 from altopt.selection.calibration import calibration_error
 from altopt.selection.candidates import alternatives
 from altopt.views import SquaredLaplacianView, TwoHopView
+from altopt_lab import provenance
 from altopt_lab.baselines import SearchSpace
 from altopt_lab.experiments import config
 from altopt_lab.experiments.config import AltOptConfig
@@ -43,6 +44,7 @@ PLANS = (
 class AltOptMethod(Method):
     """ALT-OPT in the paper's protocol: tuned on validation labels, the best round by validation labels."""
 
+    depends_on: ClassVar[str] = provenance.NETWORKS
     name: str = "ALT-OPT"
     links: bool = False  # the encoder reads rows of the adjacency instead of X
     fixed: tuple[tuple[str, Any], ...] = ()  # settings that make a variant

@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 
 import altopt
-from altopt_lab.breadth.run import code_of
 from altopt_lab.experiments.checkout import Checkout
 from altopt_lab.experiments.protocols import Cell, split_of
 from altopt_lab.experiments.work import Contexts, Work
 from altopt_lab.metrics import accuracy
+from altopt_lab.provenance import code_of
 from altopt_lab.records import Record
 
 FIRST = 5100  # seed of the first fresh split: nothing was looked at from here on

@@ -2,13 +2,13 @@
 
 python -m altopt_lab.experiments.honesty OUT.jsonl [--datasets Cora] [--draws 10] [--first 0] [--report] [--page P]
 
-One JSON line a run; runs on record are not made again, and several processes may share a file. `--report` prints the
-table of what is on record, `--page` writes it with what is asked of it.
+One JSON line a run; runs on record are not made again for the same code, and several processes may share a file.
+`--report` prints the table of what is on record by this code, `--page` writes it with what is asked of it.
 """
 
 import argparse
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
@@ -24,7 +24,9 @@ from altopt.datasets import Dataset, available, load
 from altopt.graph import Graph
 from altopt.io.files import write_text
 from altopt.selection.calibration import calibration_error
+from altopt_lab.breadth.run import code
 from altopt_lab.experiments.honesty_report import page, report
+from altopt_lab.experiments.work import made_on
 from altopt_lab.records import Record, Records, read_records
 
 AT_RANDOM, BY_CLASS = (50, 200, 1000), (5, 20, 60)
@@ -165,7 +167,8 @@ def result(run: Run, data: Dataset) -> Record:
         "draw": told.draw,
         "plan": model.choice_["plan"],
         "seconds": seconds,
-    }
+        "fit_code": code(),
+    } | made_on()
 
 
 def auc_of(P: Array, codes: Array, told: Any) -> Record:
@@ -188,7 +191,8 @@ def make(out: Path, names: list[str], n_draws: int, first: int) -> None:
     with Records(out) as records:
         for run in runs(names, n_draws, first):
             records.refresh()
-            if any(line["key"] == run.key for line in records.lines) or not records.claim(run.key):
+            made = any(line["key"] == run.key for line in current(records.lines))
+            if made or not records.claim(run.key):
                 continue
             if run.dataset not in loaded:
                 loaded[run.dataset] = dataset(run.dataset)
@@ -196,6 +200,11 @@ def make(out: Path, names: list[str], n_draws: int, first: int) -> None:
             if run.fits(np.asarray(data.y)):
                 records.add(result(run, data))
             records.release(run.key)
+
+
+def current(lines: Sequence[Record]) -> list[Record]:
+    """Those made by the present code."""
+    return [line for line in lines if line.get("fit_code") == code()]
 
 
 def main() -> None:
@@ -211,7 +220,7 @@ def main() -> None:
     arguments = parser.parse_args()
     if not arguments.report:
         make(arguments.out, arguments.datasets or datasets(), arguments.draws, arguments.first)
-    records = read_records(arguments.out)
+    records = current(read_records(arguments.out))
     print(report(records))
     if arguments.page is not None:
         write_text(arguments.page, page(records))

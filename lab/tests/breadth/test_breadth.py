@@ -19,7 +19,7 @@ from altopt_lab.breadth.draws import BY_CLASS, FEW, HALVES, RANDOM, Draw, read_d
 from altopt_lab.breadth.matrix import Part, draws_of, methods_of, plan, request
 from altopt_lab.breadth.page import page
 from altopt_lab.breadth.peers import PEERS, Task, neighbour_statistics
-from altopt_lab.breadth.run import METHODS, OURS, BreadthRun, code_of
+from altopt_lab.breadth.run import METHODS, OURS, BreadthRun
 from altopt_lab.experiments.context import DatasetContexts
 from altopt_lab.records import read_records
 
@@ -146,14 +146,6 @@ def test_altopt_is_recorded_with_what_it_says_of_itself():
     assert 0 <= record["calibration_error"] <= 1
     assert record["code"] == BreadthRun(OURS, "counts", Draw("class", 5), 0).identity()["code"]
     assert not BreadthRun(OURS, "counts", Draw("class", 5), 0).is_current(record | {"code": "older"})
-
-
-def test_the_sum_of_the_code_follows_its_files(tmp_path):
-    for name, text in (("one", "1"), ("two", "2"), ("three", "1")):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "a.py").write_text(text)
-    sums = [code_of(tmp_path / name) for name in ("one", "two", "three")]
-    assert sums[0] == sums[2] != sums[1]
 
 
 def run(method, number, score, **others):
