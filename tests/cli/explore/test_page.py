@@ -99,7 +99,7 @@ def search_with_keys(tab):
     tab.keyboard.type("<img")
     tab.keyboard.press("Enter")
     until(tab, "name => document.querySelector('#node-title').textContent == name", EVIL_ID)
-    assert tab.evaluate("document.activeElement.id") == "node-title"
+    until(tab, "document.activeElement.id == 'node-title'")
     assert tab.locator("img").count() == 0
 
 
