@@ -9,7 +9,7 @@ from altopt.graph import Graph
 from altopt.inputs import HopInputs, InputSource, ReducedInputs, encoder_rows
 from altopt.operator import NormalizedAdjacency
 from altopt.operator.columns import signed_sqrt
-from altopt.operator.feature_matrix import FeatureMatrix
+from altopt.operator.feature_matrix import FeatureMatrix, empty_rows
 from altopt.operator.kinds import columns_of
 
 
@@ -76,3 +76,20 @@ def test_inputs_of_counts_are_those_of_their_roots(kind, n_components):
     assert_allclose(products(X), products(X.sqrt(), by_kind=False), atol=1e-3)
     assert np.abs(products(X) - products(X, by_kind=False)).max() > 0.1
     assert_allclose(products(X.toarray()), products(X), atol=1e-3)
+
+
+def test_rows_of_stored_zeros_are_empty_as_in_a_dense_matrix():
+    stored = sp.csr_array(
+        (np.array([0.0, 2.0, np.nan]), np.array([0, 1, 1]), np.array([0, 1, 2, 3])), shape=(3, 2)
+    )
+    assert empty_rows(stored).tolist() == empty_rows(stored.toarray()).tolist() == [True, False, True]
+
+
+@pytest.mark.parametrize("sparse", [True, False])
+def test_a_row_gives_the_same_number_wherever_it_stands(sparse):
+    rng = np.random.default_rng(0)
+    X, w, order = rng.normal(size=(1001, 37)).astype(np.float32), rng.normal(size=37), rng.permutation(1001)
+    X = sp.csr_array(np.where(X > 0.5, X, 0)) if sparse else X
+    along = FeatureMatrix(X).along(w)
+    assert_array_equal(FeatureMatrix(X[order]).along(w), along[order])
+    assert_allclose(along, X @ w, rtol=1e-5, atol=1e-5)

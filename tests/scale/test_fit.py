@@ -108,7 +108,6 @@ def test_a_round_moves_at_most_six_bytes_for_each_node_and_class_through_the_sto
     monkeypatch.setattr(wanted, "WATCHED", 1 << 10)
     few = replace(DEFAULTS, pseudo_limit=50, prior_sample=50, confidence_sample=50)
     monkeypatch.setattr(wanted, "DEFAULTS", few)
-    monkeypatch.setattr(wanted.prior_nodes, "__defaults__", (few,))
     n, n_classes = 8_000, 24
     A, X, y = communities(n, n_classes, 8)
     y[1000:] = -1

@@ -8,7 +8,7 @@ from numpy.testing import assert_array_equal
 from altopt.graph import Graph
 from altopt.operator import NormalizedAdjacency
 from altopt.selection.fit_data import FitData
-from altopt.selection.folds import sampled, some_of_each, stratified_folds
+from altopt.selection.folds import some_of_each, stratified_folds
 
 
 def fit_data(A, X, codes):
@@ -58,11 +58,3 @@ def test_a_sample_keeps_the_shares_of_the_classes_and_two_of_the_rarest():
     codes = np.repeat([0, 1, 2], [900, 90, 3])
     picked = some_of_each(codes, 100, seed=0)
     assert_array_equal(np.bincount(codes[picked]), [91, 9, 2])
-
-
-def test_a_sample_is_no_larger_than_its_limit_and_is_of_the_nodes_given():
-    nodes = np.arange(100, 200)
-    assert_array_equal(sampled(nodes, 100, seed=0), nodes)
-    some = sampled(nodes, 10, seed=0)
-    assert len(set(some.tolist())) == 10
-    assert set(some.tolist()) <= set(nodes.tolist())

@@ -54,6 +54,13 @@ class FeatureMatrix:
             out[rows] = block @ W
         return out
 
+    def along(self, direction: Array) -> Array:
+        """X w as float64; a row gives the same bits wherever it stands."""
+        w, out = np.asarray(direction, dtype=np.float64), np.empty(self.n_rows)
+        for rows, block in self._blocks():
+            out[rows] = block @ w if sp.issparse(block) else np.einsum("ij,j->i", block, w)
+        return out
+
     def transpose_times(self, Q: Array) -> Array:
         """X' Q as float32 (d x k)."""
         Q = np.ascontiguousarray(Q, dtype=np.float32)
@@ -78,7 +85,11 @@ class FeatureMatrix:
 def empty_rows(X: Any) -> Array:
     """Mask of the nodes whose features are all zero or missing."""
     if sp.issparse(X):
-        return np.asarray(np.diff(sp.csr_array(X).indptr) == 0)
+        X = sp.csr_array(X)
+        entries = sp.csr_array(
+            (np.abs(X.data) > 0, X.indices, X.indptr), shape=X.shape
+        )  # zeros may be stored
+        return np.asarray(entries.sum(axis=1) == 0)
     blocks = (np.asarray(X[rows]) for rows in row_blocks(X.shape[0]))
     # false for NaN, too
     return np.concatenate([~np.any(np.abs(block) > 0, axis=1) for block in blocks])

@@ -14,7 +14,7 @@ from altopt.scale.job import Job
 from altopt.scale.jobs import degrees_of
 from altopt.scale.plan import columns
 from altopt.scale.solve import rough_steps
-from altopt.scale.wanted import places, unlabelled_sample
+from altopt.scale.wanted import places
 from altopt.selection.calibration import NodeKind
 from altopt.selection.draw import ClassPrior
 from altopt.selection.held_out import HeldOut, Verdict, judge
@@ -25,6 +25,7 @@ from altopt.selection.leave_one_out import (
     exact_sample,
     without_own_label,
 )
+from altopt.training.samples import shuffled
 
 
 class FoldScores(NamedTuple):
@@ -56,21 +57,41 @@ class Evaluation:
     @cached_property
     def fold(self) -> Array:
         """The fold of each label."""
-        return load_file(self.fitting.runner.store.path(self.fitting.folds))["fold"]
+        return self._of_labels["fold"]
+
+    @cached_property
+    def _of_labels(self) -> dict[str, Array]:
+        return load_file(self.fitting.runner.store.path(self.fitting.folds))
 
     @cached_property
     def rest(self) -> Array:
-        """The sample of unlabelled nodes."""
+        """The sample of unlabelled nodes, the same for every fold."""
+        return self._samples["sample"]
+
+    @property
+    def rest_by_key(self) -> Array:
+        """Places in `rest`, shuffled from the order of the nodes' keys."""
+        return shuffled(places(self.rest, self._samples["by_key"]), self.fitting.recipe.schedule.seed)
+
+    @cached_property
+    def _samples(self) -> dict[str, Array]:
+        return self.fitting.arrays(self.asked(int(self.fold[self.evaluated][0])), "nodes")
+
+    @property
+    def key(self) -> Array:
+        """A number for each evaluated label that follows from what its node is like."""
+        return np.asarray(self._of_labels["key"][self.evaluated])
+
+    def asked(self, k: int) -> Job:
+        """The nodes that the fit without a fold is asked for."""
         fitting = self.fitting
         limit, seed = fitting.recipe.defaults.confidence_sample, fitting.recipe.schedule.seed
-        return unlabelled_sample(fitting.graph.n_nodes, fitting.graph.labelled, limit, seed)
+        settings = fitting.of_inputs | {"limit": limit, "seed": seed, "fold": k}
+        inputs = (fitting.labels, fitting.order, fitting.folds)
+        return fitting.run(Job("choose nodes", settings, inputs, ("nodes",)))[0]
 
     def fold_scores(self, k: int) -> FoldScores:
-        fitting = self.fitting
-        defaults = fitting.recipe.defaults
-        settings = {"limit": defaults.confidence_sample, "seed": fitting.recipe.schedule.seed, "fold": k}
-        asked = Job("choose nodes", fitting.of_inputs | settings, (fitting.labels, fitting.folds), ("nodes",))
-        fitting.run(asked)
+        fitting, asked = self.fitting, self.asked(k)
         n_steps = rough_steps(fitting.recipe.weights)
         encoder = fitting.warm_up(k)
         made = fitting.panel_jobs(
@@ -90,8 +111,7 @@ class Evaluation:
     def exact(self) -> Array:
         """Which of the evaluated labels are taken out exactly."""
         recipe = self.fitting.recipe
-        n_labels, n_nodes = int(self.evaluated.sum()), self.fitting.graph.n_nodes
-        return exact_sample(n_labels, n_nodes, recipe.schedule.seed, recipe.defaults)
+        return exact_sample(self.key, self.fitting.graph.n_nodes, recipe.schedule.seed, recipe.defaults)
 
     def inverse_diagonal(self) -> Array:
         """g_ii of the evaluated nodes: by short walks, and where that is not certain enough solved for."""
@@ -149,25 +169,28 @@ class Evaluation:
         scores = without_own_label(whole, Y, self.inverse_diagonal(), recipe.weights.label)
         kinds = np.where(degrees_of(graph.csr, self.rest) == 0, NodeKind.ISOLATED, NodeKind.TIED)
         kinds[np.isin(self.rest, unreached)] = NodeKind.UNREACHED
-        exact = self.exact
+        exact, rest = self.exact, self.rest_by_key
+        labels = np.flatnonzero(exact)
+        order = np.argsort(self.key[labels], kind="stable")
+        labels = labels[order]
         verdict = judge(
             HeldOut(
-                codes=codes[exact],
-                fold=fold[exact],
-                scores=scores[exact],
+                codes=codes[labels],
+                fold=fold[labels],
+                scores=scores[labels],
                 counts=np.bincount(graph.labels, minlength=len(classes)),
                 n_rest=graph.n_nodes - graph.n_labelled,
-                rest=self.fitting.sheet(rounds.F).gather(self.rest).astype(whole.dtype),
-                rest_by_folds=[scores.rest for scores in self.by_fold],
-                rest_kinds=kinds.astype(np.int8),
-                isolated=degrees_of(graph.csr, nodes[exact]) == 0,
+                rest=self.fitting.sheet(rounds.F).gather(self.rest).astype(whole.dtype)[rest],
+                rest_by_folds=[scores.rest[rest] for scores in self.by_fold],
+                rest_kinds=kinds.astype(np.int8)[rest],
+                isolated=(degrees_of(graph.csr, nodes[exact]) == 0)[order],
                 rate_of_features=None,
                 class_prior=self.class_prior,
                 classes=classes,
                 seed=recipe.schedule.seed,
                 defaults=recipe.defaults,
             )
-        )
+        ).rearranged(np.argsort(order))
         return concluded(verdict, scores, exact, self.ids_of(nodes), codes, classes), verdict
 
     def ids_of(self, nodes: Array) -> Array:

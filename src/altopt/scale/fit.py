@@ -150,6 +150,12 @@ class Fitting:
         inputs = (self.edges, self.features, self.columns.file("columns"), self.labels)
         return self.run(Job("deal folds", settings, inputs, ("folds",)))[0].file("folds")
 
+    @cached_property
+    def order(self) -> str:
+        """All nodes in the order from which samples are drawn."""
+        inputs = (self.edges, self.features, self.columns.file("columns"))
+        return self.run(Job("order nodes", self.sizes, inputs, ("order",)))[0].file("order")
+
     def warm_up(self, fold: int | None = None) -> str:
         """The encoder trained on given labels, all or those outside a fold."""
         settings = self.of_encoder | {"n_epochs": self.recipe.schedule.n_warmup, "fold": fold}
@@ -206,8 +212,10 @@ class Fitting:
 
     def chosen_nodes(self, n_done: int) -> Job:
         """The nodes that a round looks at."""
-        settings = self.of_inputs | self.of_round(n_done)
-        return self.run(Job("choose nodes", settings, (self.labels,), ("nodes",)))[0]
+        settings = (
+            self.of_inputs | self.of_round(n_done) | {"prior_sample": self.recipe.defaults.prior_sample}
+        )
+        return self.run(Job("choose nodes", settings, (self.labels, self.order), ("nodes",)))[0]
 
     def of_round(self, n_done: int) -> dict[str, Any]:
         return {"limit": self.recipe.defaults.pseudo_limit, "seed": self.recipe.schedule.seed + n_done}
@@ -227,11 +235,11 @@ class Fitting:
             final = n_done == schedule.n_rounds
             if final:
                 F = self.finish(encoder, start)
-                reading = self.read(n_done, self.picked(F, nodes), reading)
+                reading = self.read(n_done, nodes, self.picked(F, nodes), reading)
                 break
             panels, n_steps = self.solve(rtol, n_steps, encoder, ("G", "rows", "norms"), nodes, start=start)
             before, start = start, [job.file("G") for job in panels]
-            reading = self.read(n_done, [job.file("rows") for job in panels], reading)
+            reading = self.read(n_done, nodes, [job.file("rows") for job in panels], reading)
             if schedule.converged(n_done, self.changed(reading)):
                 F = self.finish(encoder, start)
                 self.record(n_done, reading, None, n_steps, began)
@@ -270,7 +278,7 @@ class Fitting:
         ]
         return [job.file("rows") for job in self.run(*made)]
 
-    def read(self, n_done: int, rows: list[str], before: Job | None) -> Job:
+    def read(self, n_done: int, nodes: str, rows: list[str], before: Job | None) -> Job:
         """What a round reads from F."""
         recipe, n_labels = self.recipe, self.graph.n_labelled
         settings = self.of_inputs | self.of_round(n_done)
@@ -280,7 +288,7 @@ class Fitting:
             "min_confidence": recipe.min_confidence,
             "trust": prior_trust(n_labels, len(self.graph.classes), recipe.defaults),
         }
-        inputs = (self.labels, *rows, *(() if before is None else (before.file("reading"),)))
+        inputs = (self.labels, nodes, *rows, *(() if before is None else (before.file("reading"),)))
         return self.run(Job("read round", settings, inputs, ("reading",)))[0]
 
     def changed(self, reading: Job) -> float:

@@ -13,7 +13,7 @@ from altopt.errors import InputError
 from altopt.operator.kernels.dispatch import release_free_memory
 from altopt.scale.store import Store
 
-FORMAT = 1  # of what jobs write: raised where a kind of job makes other bits of the same inputs
+FORMAT = 2  # of what jobs write: raised where a kind of job makes other bits of the same inputs
 
 
 @dataclass(frozen=True)

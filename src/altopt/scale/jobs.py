@@ -35,9 +35,11 @@ from altopt.scale.solve import (
     start_from_rows,
     write_rows,
 )
-from altopt.scale.wanted import places, prior_nodes, round_nodes, unlabelled_sample, watched_nodes
+from altopt.scale.wanted import places, round_nodes, unlabelled_sample, watched_nodes
+from altopt.selection.fit_data import likeness
 from altopt.selection.folds import stratified_folds
 from altopt.training.pseudo_labels import ClassBalanced
+from altopt.training.samples import evenly, in_order
 
 Settings = dict[str, Any]
 
@@ -154,12 +156,23 @@ def deal(work: Work) -> None:
     edges, features, columns, labels = work.inputs
     known, X = labels_of(work, labels), features_sheet(work, features)
     read = FeatureMatrix(X.gather(known.nodes), Columns.restore(load_file(work.input(columns))))
-    direction = np.random.default_rng(0).standard_normal((X.n_columns, 1))
-    with ThreadpoolController().limit(limits=1):
-        along = read.times(direction)[:, 0]
-    key = along + np.sqrt(2.0) * degrees_of(CsrFile.open(work.folder(edges)), known.nodes)
+    key = likeness(read) + np.sqrt(2.0) * degrees_of(CsrFile.open(work.folder(edges)), known.nodes)
     fold = stratified_folds(known.codes, work.settings["seed"], work.settings["n_folds"], key)
-    write_arrays(work.output("folds"), {"fold": fold})
+    write_arrays(work.output("folds"), {"fold": fold, "key": key})
+
+
+@job("order nodes")
+def order(work: Work) -> None:
+    """All nodes in the order of what they are like, from which samples are drawn."""
+    edges, features, columns = work.inputs
+    csr, X = CsrFile.open(work.folder(edges)), features_sheet(work, features)
+    read = Columns.restore(load_file(work.input(columns)))
+    key = np.empty(csr.n_nodes)
+    for rows in row_blocks(csr.n_nodes):
+        degrees = degrees_of(csr, np.arange(rows.start, rows.stop))
+        key[rows] = likeness(FeatureMatrix(X[rows], read)) + np.sqrt(2.0) * degrees
+    nodes = np.argsort(key, kind="stable")
+    write_arrays(work.output("order"), {"order": nodes.astype(np.int32 if len(nodes) < 2**31 else np.int64)})
 
 
 def degrees_of(csr: CsrFile, nodes: Array) -> Array:
@@ -204,15 +217,14 @@ def train(work: Work) -> None:
 def read_round(work: Work) -> None:
     """Certainty and class of the nodes that a round looks at, the class priors, and the share of changed labels."""
     settings, n_panels = work.settings, work.settings["n_panels"]
-    labels, *names = work.inputs
+    labels, chosen_nodes, *names = work.inputs
     known, F = labels_of(work, labels), side_by_side(work, names[:n_panels])
     n_nodes, n_classes = settings["n_nodes"], settings["n_classes"]
-    rule = class_balanced(settings, known)
-    pseudo = unlabelled_sample(n_nodes, known.nodes, rule.limit, settings["seed"])
-    nodes = round_nodes(n_nodes, n_classes, pseudo)
+    rule, asked = class_balanced(settings, known), load_file(work.input(chosen_nodes))
+    nodes, pseudo = asked["nodes"], asked["sample"]
     before = load_file(work.input(names[n_panels])) if len(names) > n_panels else None
     priors = None if before is None or "priors" not in before else before["priors"]
-    factors, priors = rule.factors(F[places(nodes, prior_nodes(n_nodes))], priors)
+    factors, priors = rule.factors(F[places(nodes, asked["evenly"])], priors)
     reading = rule.read_with(F, factors, priors)
     watched = watched_nodes(n_nodes, n_classes)
     label = reading.label[places(nodes, watched)]
@@ -358,12 +370,16 @@ def pick(work: Work) -> None:
 @job("choose nodes")
 def choose_nodes(work: Work) -> None:
     """The nodes that a solve is asked for: those of a round, or those of a fold and a sample of unlabelled ones."""
-    labels, *folds = work.inputs
-    settings, known = work.settings, labels_of(work, labels)
-    sample = unlabelled_sample(settings["n_nodes"], known.nodes, settings["limit"], settings["seed"])
+    labels, ordered, *folds = work.inputs
+    settings, known, n_nodes = work.settings, labels_of(work, labels), work.settings["n_nodes"]
+    order = load_file(work.keep(ordered))["order"]
+    sample = unlabelled_sample(n_nodes, known.nodes, settings["limit"], settings["seed"], order)
+    told = {"sample": sample}
     if folds:
+        told["by_key"] = in_order(sample, order)
         inside = load_file(work.input(folds[0]))["fold"] == settings["fold"]
         nodes = np.union1d(known.nodes[inside], sample)
     else:
-        nodes = round_nodes(settings["n_nodes"], settings["n_classes"], sample)
-    write_arrays(work.output("nodes"), {"nodes": nodes})
+        told["evenly"] = evenly(n_nodes, settings["prior_sample"], order).astype(np.int64)
+        nodes = round_nodes(n_nodes, settings["n_classes"], sample, told["evenly"])
+    write_arrays(work.output("nodes"), {"nodes": nodes} | told)

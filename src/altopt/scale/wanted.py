@@ -5,13 +5,16 @@ from typing import Any
 import numpy as np
 
 from altopt.arrays import Array
-from altopt.defaults import DEFAULTS, Defaults
+from altopt.defaults import DEFAULTS
+from altopt.training.samples import sample_of
 
 WATCHED = 1 << 24  # numbers of F, of the nodes whose changes of label are counted
 
 
-def unlabelled_sample(n_nodes: int, labelled: Array, limit: int, seed: int) -> Array:
-    """All unlabelled nodes, or a seeded sample, rising: `rng.choice` of their list, which is not made.
+def unlabelled_sample(
+    n_nodes: int, labelled: Array, limit: int, seed: int, order: Array | None = None
+) -> Array:
+    """All unlabelled nodes, or a seeded sample, rising; drawn from `order`, or from their list, which is not made.
 
     >>> labelled = np.array([1, 4])
     >>> unlabelled_sample(6, labelled, 10, 0).tolist()
@@ -21,6 +24,10 @@ def unlabelled_sample(n_nodes: int, labelled: Array, limit: int, seed: int) -> A
     True
     """
     n_rest = n_nodes - len(labelled)
+    if order is not None and n_rest > limit:
+        unlabelled = np.ones(n_nodes, bool)
+        unlabelled[labelled] = False
+        return sample_of(unlabelled, limit, seed, order)
     places = (
         np.arange(n_rest)
         if n_rest <= limit
@@ -38,18 +45,9 @@ def watched_nodes(n_nodes: int, n_classes: int) -> Array:
     return np.sort(np.random.default_rng(0).choice(n_nodes, limit, replace=False))
 
 
-def prior_nodes(n_nodes: int, defaults: Defaults = DEFAULTS) -> Array:
-    """The nodes that class priors are estimated from."""
-    n_sample = defaults.prior_sample
-    if n_nodes <= n_sample:
-        return np.arange(n_nodes)
-    return np.linspace(0, n_nodes - 1, n_sample).astype(np.int64)
-
-
-def round_nodes(n_nodes: int, n_classes: int, pseudo: Array) -> Array:
-    """All nodes that a round looks at."""
-    parts = (watched_nodes(n_nodes, n_classes), prior_nodes(n_nodes), pseudo)
-    return np.unique(np.concatenate(parts))
+def round_nodes(n_nodes: int, n_classes: int, *samples: Array) -> Array:
+    """All nodes that a round looks at: those that are watched, and samples."""
+    return np.unique(np.concatenate([watched_nodes(n_nodes, n_classes), *samples]))
 
 
 def places(all_nodes: Array, nodes: Array) -> Any:

@@ -12,6 +12,7 @@ from altopt.defaults import DEFAULTS, Defaults
 from altopt.errors import InputError
 from altopt.settings import check_count, check_number, is_number
 from altopt.training.pseudo_labels import Readout
+from altopt.training.samples import evenly
 
 N_BINS = 10
 BLOCK_SIZE = 2**22  # numbers of F that are read at once
@@ -134,7 +135,10 @@ def column_factors(F: Array, target: Array, temperature: float, defaults: Defaul
     >>> TemperedShares(1.0, tuple(b)).soften(F).mean(axis=0).round(3).tolist()
     [0.4, 0.6]
     """
-    rows = F if len(F) <= defaults.prior_sample else F[:: -(-len(F) // defaults.prior_sample)]
+    rows = F
+    if len(F) > defaults.prior_sample:  # some of all sizes, wherever they stand
+        size = F @ np.sqrt(np.arange(1.0, F.shape[1] + 1.0))
+        rows = F[evenly(len(F), defaults.prior_sample, np.argsort(size, kind="stable"))]
     P = TemperedShares(temperature).soften(rows).astype(np.float64)
     log_b, asked = np.zeros(len(target)), target > 0
     for _ in range(MAX_FACTOR_STEPS):

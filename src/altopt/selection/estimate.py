@@ -102,20 +102,27 @@ def limits(rate: float, spread: float, level: float = LEVEL) -> tuple[float, flo
 
 
 def choice_optimism(
-    choose: Callable[[Array], Array], usual: Array, weights: Array, seed: int, defaults: Defaults = DEFAULTS
+    choose: Callable[[Array], Array],
+    usual: Array,
+    weights: Array,
+    seed: int,
+    order: Array | None = None,
+    defaults: Defaults = DEFAULTS,
 ) -> float:
     """By how much a choice flatters the rate of hits of what it takes, found by repeating it on resampled labels.
 
     In each bag, drawn with replacement, the choice is made again: `choose` takes how often each label is in the bag,
     and gives the hits of what it would take then, for all labels. Its rate in the bag minus that on labels outside,
-    less the same of the `usual` hits, which nothing was chosen by. No fit is made.
+    less the same of the `usual` hits, which nothing was chosen by. Labels are drawn by their place in `order`. No fit
+    is made.
     """
     n, total = len(usual), 0.0
     if n < 2:
         return 0.0
     rng = np.random.default_rng([seed, n])
     for _ in range(defaults.resamples):
-        bag = np.bincount(rng.integers(n, size=n), minlength=n)
+        drawn = rng.integers(n, size=n)
+        bag = np.bincount(drawn if order is None else order[drawn], minlength=n)
         inside, outside = weights * bag, weights * (bag == 0)
         if not outside.any():
             continue

@@ -16,7 +16,7 @@ from altopt.selection.cross_fit import CrossFitter, Fold, assemble_folds, class_
 from altopt.selection.draw import class_weights
 from altopt.selection.estimate import clear_winner
 from altopt.selection.fit_data import FitData
-from altopt.selection.folds import sampled, some_of_each, stratified_folds
+from altopt.selection.folds import some_of_each, stratified_folds
 from altopt.selection.graph_help import GraphHelp
 from altopt.selection.held_out import HeldOut, Repeated, Verdict, judge
 from altopt.selection.leave_one_out import (
@@ -31,6 +31,7 @@ from altopt.selection.probabilities import at_best_temperature
 from altopt.training.alternate import Schedule, Solvers
 from altopt.training.journal import Journal
 from altopt.training.pseudo_labels import PseudoLabels
+from altopt.training.samples import sample_of, shuffled
 
 FEWEST_FOLDS = 2  # where there is no time for more
 NOT_COMPARED = "On a graph of this size plans are not compared. Name inputs, encoder or graph_view instead."
@@ -114,10 +115,10 @@ class Evaluator:
         self.counts = np.bincount(data.codes[data.labelled], minlength=data.n_classes)
         # a class with a single label cannot be held out
         self.nodes = np.flatnonzero(data.labelled & (self.counts[data.codes] > 1))
-        self.codes = data.codes[self.nodes]
+        self.codes, self.key = data.codes[self.nodes], data.key[self.nodes]
         self.sample_weight = None if data.sample_weight is None else data.sample_weight[self.nodes]
-        self.rest = sampled(np.flatnonzero(~data.labelled), defaults.confidence_sample, data.seed)
-        self.exact = exact_sample(len(self.nodes), len(data.codes), data.seed, defaults)
+        self.rest = sample_of(~data.labelled, defaults.confidence_sample, data.seed, data.order)
+        self.exact = exact_sample(self.key, len(data.codes), data.seed, defaults)
         self.keeps_folds = not data.large
         most = defaults.n_folds * defaults.choosing_labels
         many = len(self.nodes) > most
@@ -140,7 +141,7 @@ class Evaluator:
         )
         self.chooser = self.fitter
         if many and not data.large:  # a sample of the labels chooses
-            chosen = some_of_each(self.codes, most, data.seed, data.key[self.nodes])
+            chosen = some_of_each(self.codes, most, data.seed, self.key)
             few = np.full(len(data.codes), UNKNOWN)
             few[self.nodes[chosen]] = self.codes[chosen]
             fold = stratified_folds(few, data.seed, defaults.n_folds, data.key)
@@ -152,6 +153,11 @@ class Evaluator:
         self._leave_one_out: dict[Candidate, Array] = {}
         self._all_labels: dict[Candidate, list[Array]] = {}
         self._inverse_diagonals: dict[Any, Array] = {}
+
+    @property
+    def rest_by_key(self) -> Array:
+        """Places in `rest`, shuffled from the order of the nodes' keys, so that their numbers play no part."""
+        return shuffled(np.argsort(self.data.key[self.rest], kind="stable"), self.data.seed)
 
     def name(self, candidate: Candidate) -> str:
         """What the candidate's steps are called: two may share a name, but each comes at its own place."""
@@ -311,27 +317,31 @@ class Evaluator:
         if choice.plan.class_masses:
             masses = class_mass_factors(F, self.data.codes[self.data.labelled])
             F = F * masses
+        labels = np.flatnonzero(exact)
+        order = np.argsort(self.key[labels], kind="stable")
+        labels, rest = labels[order], self.rest_by_key
         held = HeldOut(
-            codes=self.codes[exact],
-            fold=self.fold_of_nodes[exact],
-            scores=scores[exact],
+            codes=self.codes[labels],
+            fold=self.fold_of_nodes[labels],
+            scores=scores[labels],
             counts=self.counts,
             n_rest=int((~self.data.labelled).sum()),
-            rest=F[self.rest],
-            rest_by_folds=self.rest_scores(choice.plan),
-            rest_kinds=kinds[self.rest],
-            isolated=np.diff(self.data.graph.adjacency.indptr)[self.nodes[exact]] == 0,
+            rest=F[self.rest[rest]],
+            rest_by_folds=[scores[rest] for scores in self.rest_scores(choice.plan)],
+            rest_kinds=kinds[self.rest[rest]],
+            isolated=np.diff(self.data.graph.adjacency.indptr)[self.nodes[labels]] == 0,
             rate_of_features=self.rate_of_features(choice),
             class_prior=self.data.class_prior,
             classes=classes,
             seed=self.data.seed,
             repeated=self.repeated(choice),
             all_codes=self.codes_of(0) if self.n_folds else None,
-            sample_weight=None if self.sample_weight is None else self.sample_weight[exact],
+            all_order=np.argsort(self.key[self.judged_first], kind="stable") if self.n_folds else None,
+            sample_weight=None if self.sample_weight is None else self.sample_weight[labels],
             all_sample_weight=None if self.sample_weight is None else self.sample_weight[self.judged_first],
             defaults=self.data.defaults,
         )
-        verdict = judge(held)
+        verdict = judge(held).rearranged(np.argsort(order))
         if masses is not None:
             verdict = replace(verdict, readout=verdict.readout.scaled(masses))
         result = concluded(verdict, scores, exact, ids[self.nodes], self.codes, classes)

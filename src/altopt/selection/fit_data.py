@@ -5,6 +5,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from altopt.arrays import Array, one_hot
 from altopt.defaults import DEFAULTS, Defaults
@@ -115,9 +116,15 @@ class FitData:
     @cached_property
     def key(self) -> Array:
         """A number for each node that follows from its features and degree, not from its place in the order."""
-        X = FeatureMatrix(self.X, self.source.columns)
-        direction = np.random.default_rng(0).standard_normal((X.n_columns, 1))
-        return np.asarray(X.times(direction)[:, 0] + np.sqrt(2.0) * np.asarray(self.graph.degrees))
+        degrees = np.sqrt(2.0) * np.asarray(self.graph.degrees)
+        if is_identity(self.X):  # each node's own name says nothing of what it is like
+            return by_surroundings(degrees, self.graph)
+        return np.asarray(likeness(FeatureMatrix(self.X, self.source.columns)) + degrees)
+
+    @cached_property
+    def order(self) -> Array:
+        """All nodes in the order of their keys."""
+        return np.argsort(self.key, kind="stable")
 
     def Y(self, nodes: Array) -> Array:
         """One-hot rows of labelled nodes, given as a mask or by number."""
@@ -187,7 +194,34 @@ class FitData:
             validation=validation,
             label_weights=None if self.sample_weight is None else self.sample_weight[labelled],
             defaults=self.defaults,
+            order=self.order,
         )
+
+
+def likeness(X: FeatureMatrix) -> Array:
+    """A number for each row of X that is nearly never that of another row."""
+    return X.along(np.random.default_rng(0).standard_normal(X.n_columns))
+
+
+def by_surroundings(key: Array, graph: Graph, n_hops: int = 3) -> Array:
+    """A number for each node that follows from its own and, by hops, from those of its neighbours.
+
+    >>> path = Graph([(0, 1), (1, 2), (2, 3), (3, 4)])
+    >>> key = by_surroundings(np.asarray(path.degrees), path).round(6)
+    >>> bool(key[0] == key[4]), bool(key[1] == key[3]), bool(key[1] == key[2])
+    (True, True, False)
+    """
+    for _ in range(n_hops):
+        key = key + graph.adjacency @ np.sin(key)
+    return np.asarray(key)
+
+
+def is_identity(X: Any) -> bool:
+    """Whether X gives each node its own name and nothing else."""
+    n, d = X.shape
+    if n != d or not sp.issparse(X) or X.nnz != n:
+        return False
+    return bool(np.all(X.indices == np.arange(n)) and np.all(X.data == 1))
 
 
 def eager_limit(n_nodes: int, n_classes: int, cross_fit: bool, defaults: Defaults = DEFAULTS) -> int:

@@ -1,4 +1,4 @@
-"""Which labels are held out together, and seeded samples of labels and nodes."""
+"""Which labels are held out together, and seeded samples of labels."""
 
 import numpy as np
 
@@ -38,10 +38,3 @@ def some_of_each(codes: Array, n: int, seed: int, key: Array | None = None) -> A
         own = in_order(np.flatnonzero(codes == k), key)
         picked.append(rng.permutation(own)[: max(2, round(n * len(own) / len(codes)))])
     return np.sort(np.concatenate(picked))
-
-
-def sampled(nodes: Array, limit: int, seed: int) -> Array:
-    """These nodes, or a seeded sample of them."""
-    if len(nodes) <= limit:
-        return nodes
-    return np.sort(np.random.default_rng(seed).choice(nodes, limit, replace=False))

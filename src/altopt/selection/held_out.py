@@ -52,6 +52,9 @@ class Repeated:
 class HeldOut:
     """Held-out labels and what fits without them say.
 
+    Evaluated labels come in an order that does not follow from the numbers of the nodes, as do unlabelled nodes: bags
+    of labels and the first of these nodes are drawn by their place.
+
     Parameters
     ----------
     codes, fold : array (n_evaluated,) of int
@@ -78,6 +81,8 @@ class HeldOut:
         The choice among candidates, over all labels that can be held out.
     all_codes : array
         The classes of those labels.
+    all_order : array, optional
+        Those labels in an order that does not follow from the numbers of the nodes.
     sample_weight, all_sample_weight : array, optional
         Given weights of the evaluated labels, and of all that can be held out.
     """
@@ -97,6 +102,7 @@ class HeldOut:
     seed: int
     repeated: Repeated | None = None
     all_codes: Array | None = None
+    all_order: Array | None = None
     sample_weight: Array | None = None
     all_sample_weight: Array | None = None
     defaults: Defaults = DEFAULTS
@@ -220,7 +226,9 @@ class HeldOut:
         if self.repeated is None or self.all_codes is None:
             return 0.0
         weights = draw.node_weights(self.all_codes, self.counts, self.all_sample_weight)
-        return choice_optimism(self.repeated.choose, self.repeated.hits, weights, self.seed, self.defaults)
+        return choice_optimism(
+            self.repeated.choose, self.repeated.hits, weights, self.seed, self.all_order, self.defaults
+        )
 
 
 @dataclass(frozen=True)
@@ -258,6 +266,11 @@ class Verdict:
     auc: Ranking
     average_precision: Ranking
     recall: list[tuple[float, float, float]]
+
+    def rearranged(self, order: Array) -> "Verdict":
+        """With the labels in another order."""
+        aligned = ("scores", "probabilities", "weights", "predicted")
+        return replace(self, **{name: getattr(self, name)[order] for name in aligned})
 
 
 def judge(held: HeldOut) -> Verdict:

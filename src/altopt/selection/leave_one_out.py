@@ -225,13 +225,15 @@ def empty_leave_one_out(ids: Array, classes: Array) -> LeaveOneOut:
     )
 
 
-def exact_sample(n_labels: int, n_nodes: int, seed: int, defaults: Defaults = DEFAULTS) -> Array:
-    """Which of the labels are evaluated exactly, as a mask: all, or a seeded sample."""
+def exact_sample(key: Array, n_nodes: int, seed: int, defaults: Defaults = DEFAULTS) -> Array:
+    """Which of the labels are evaluated exactly, as a mask: all, or a seeded sample in the order of their keys."""
+    n_labels = len(key)
     n_exact = max(defaults.exact_min, min(defaults.exact_labels, int(defaults.exact_work / n_nodes)))
     mask = np.ones(n_labels, dtype=bool)
     if n_labels > n_exact:
         mask[:] = False
-        mask[np.random.default_rng(seed).choice(n_labels, n_exact, replace=False)] = True
+        drawn = np.random.default_rng(seed).choice(n_labels, n_exact, replace=False)
+        mask[np.argsort(key, kind="stable")[drawn]] = True
     return mask
 
 

@@ -44,6 +44,8 @@ class Problem:
         Of the labelled nodes in the encoder's training; None: 1 each.
     defaults : Defaults
         The numbers of the recipe.
+    order : array (n_nodes,) of int, optional
+        All nodes, by what they are like: samples are drawn from it.
     """
 
     rows: Any
@@ -55,6 +57,7 @@ class Problem:
     validation: tuple[Array, Array] | None = None
     label_weights: Array | None = None
     defaults: Defaults = DEFAULTS
+    order: Array | None = None
 
     def weights_of_labels(self) -> Array:
         """The weight of each labelled node in the encoder's training."""
@@ -246,7 +249,7 @@ def update_F(
     last = state.n_done == schedule.n_rounds
     objective = problem.objective(state.P, state.w)
     solution = solve_from_start(objective, state, solvers.last if last else solvers.rounds)
-    reading = pseudo_labels.read(solution.F, state.priors)
+    reading = pseudo_labels.read(solution.F, state.priors, problem.order)
     changed = float(np.mean(reading.label != state.label))
     converged = schedule.converged(state.n_done, changed)
     if converged and not last and solvers.last is not solvers.rounds:
@@ -283,7 +286,8 @@ def train_encoder(
 ) -> Training:
     """n_epochs on the labelled nodes and on pseudo labels; P, and where the next update of F starts."""
     L = np.flatnonzero(problem.labelled)
-    nodes, weights = pseudo_labels.choose(reading, problem.labelled, schedule.seed + state.n_done)
+    seed = schedule.seed + state.n_done
+    nodes, weights = pseudo_labels.choose(reading, problem.labelled, seed, problem.order)
     targets = training_targets(problem, state, pseudo_labels, reading, nodes)
     weights = np.concatenate([problem.weights_of_labels(), weights])
     # P and the last start are released during training; not an empty slice, which would keep all of P

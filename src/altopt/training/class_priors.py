@@ -28,8 +28,8 @@ def prior_trust(n_labels: int, n_classes: int, defaults: Defaults = DEFAULTS) ->
 def estimate_priors(
     F: Array, temperature: float, label_shares: Array, defaults: Defaults = DEFAULTS
 ) -> Array:
-    """Class priors of all nodes by an F fitted to labels with these class shares."""
-    S = informative_rows(F, defaults)
+    """Class priors of all nodes by rows of an F fitted to labels with these class shares."""
+    S = informative_rows(F)
     if not len(S):
         return np.full(F.shape[1], 1.0 / F.shape[1])
     T = sharpened_temperature(S, temperature, defaults)
@@ -38,18 +38,16 @@ def estimate_priors(
 
 def prior_factors(F: Array, priors: Array, trust: float, defaults: Defaults = DEFAULTS) -> Array:
     """Column factors of F under which classes have their prior share of the nodes, as far as priors are trusted."""
-    S = informative_rows(F, defaults)
+    S = informative_rows(F)
     if not len(S):
         return np.ones(F.shape[1], dtype=F.dtype)
     target = trust * priors + (1.0 - trust) * predicted_shares(S)
     return column_factors(S, target, defaults).astype(F.dtype)
 
 
-def informative_rows(F: Array, defaults: Defaults = DEFAULTS) -> Array:
-    """Shares of a sample of rows, without uniform ones."""
-    n_sample = defaults.prior_sample
-    sample = F if len(F) <= n_sample else F[np.linspace(0, len(F) - 1, n_sample).astype(np.int64)]
-    S = shares(sample)
+def informative_rows(F: Array) -> Array:
+    """Shares of rows, without uniform ones."""
+    S = shares(F)
     return np.asarray(S[S.max(axis=1) > INFORMATIVE / F.shape[1]])
 
 

@@ -12,6 +12,7 @@ from altopt.errors import InputError
 from altopt.operator.kernels.rows import most_certain_per_class, softmax_rows
 from altopt.settings import check_count, check_number
 from altopt.training.class_priors import estimate_priors, prior_factors
+from altopt.training.samples import evenly, sample_of
 
 
 class Readout(NamedTuple):
@@ -32,11 +33,16 @@ class PseudoLabels(ABC):
         """S: F as distributions over the classes, each row by itself."""
 
     @abstractmethod
-    def read(self, F: Array, priors: Array | None = None) -> Readout:
-        """Certainty and class of each row of S, which is not kept; `priors` are those of the reading before."""
+    def read(self, F: Array, priors: Array | None = None, order: Array | None = None) -> Readout:
+        """Certainty and class of each row of S, which is not kept; `priors` are those of the reading before.
+
+        `order`: all nodes, by what they are like. Samples are drawn from it, so that their numbers play no part.
+        """
 
     @abstractmethod
-    def choose(self, reading: Readout, labelled: Array, seed: int) -> tuple[Array, Array]:
+    def choose(
+        self, reading: Readout, labelled: Array, seed: int, order: Array | None = None
+    ) -> tuple[Array, Array]:
         """Unlabelled nodes to train on, and a weight for each."""
 
     @abstractmethod
@@ -89,11 +95,13 @@ class TopPerClass(PseudoLabels):
     def soften(self, F: Array) -> Array:
         return softmax_rows(F, self.temperature, of_shares=False).S
 
-    def read(self, F: Array, priors: Array | None = None) -> Readout:
+    def read(self, F: Array, priors: Array | None = None, order: Array | None = None) -> Readout:
         softened = softmax_rows(F, self.temperature, of_shares=False, keep=False)
         return Readout(softened.w, softened.label, F.shape[1])
 
-    def choose(self, reading: Readout, labelled: Array, seed: int) -> tuple[Array, Array]:
+    def choose(
+        self, reading: Readout, labelled: Array, seed: int, order: Array | None = None
+    ) -> tuple[Array, Array]:
         w, label = reading.w, reading.label
         allowed = ~labelled & (w >= self.min_confidence)
         nodes = most_certain_per_class(w, label, allowed, reading.n_classes, self.n_pseudo)
@@ -161,12 +169,13 @@ class ClassBalanced(PseudoLabels):
     def soften(self, F: Array) -> Array:
         return softmax_rows(F, self.temperature, of_shares=True).S
 
-    def read(self, F: Array, priors: Array | None = None) -> Readout:
-        factors, priors = self.factors(F, priors)
+    def read(self, F: Array, priors: Array | None = None, order: Array | None = None) -> Readout:
+        rows = evenly(len(F), self.defaults.prior_sample, order)
+        factors, priors = self.factors(F if len(rows) == len(F) else F[rows], priors)
         return self.read_with(F, factors, priors)
 
     def factors(self, F: Array, priors: Array | None = None) -> tuple[Array | None, Array | None]:
-        """Column factors of F and the class priors they keep to, from all rows or a sample; None without `trust`."""
+        """Column factors of F and the class priors they keep to, from these rows; None without `trust`."""
         if self.trust is None:
             return None, None
         if priors is None:
@@ -186,10 +195,10 @@ class ClassBalanced(PseudoLabels):
             w[rows], label[rows] = softened.w, softened.label
         return Readout(w, label, F.shape[1], factors, priors)
 
-    def choose(self, reading: Readout, labelled: Array, seed: int) -> tuple[Array, Array]:
-        nodes = np.flatnonzero(~labelled)
-        if len(nodes) > self.limit:
-            nodes = np.sort(np.random.default_rng(seed).choice(nodes, self.limit, replace=False))
+    def choose(
+        self, reading: Readout, labelled: Array, seed: int, order: Array | None = None
+    ) -> tuple[Array, Array]:
+        nodes = sample_of(~labelled, self.limit, seed, order)
         certain, weights = self.weigh(
             reading.w[nodes], reading.label[nodes], reading.n_classes, int(labelled.sum())
         )
@@ -237,11 +246,13 @@ class ConfidenceThreshold(PseudoLabels):
     def soften(self, F: Array) -> Array:
         return softmax_rows(F, 1.0, of_shares=False).S
 
-    def read(self, F: Array, priors: Array | None = None) -> Readout:
+    def read(self, F: Array, priors: Array | None = None, order: Array | None = None) -> Readout:
         softened = softmax_rows(F, 1.0, of_shares=False, keep=False)
         return Readout(softened.w, softened.label, F.shape[1])
 
-    def choose(self, reading: Readout, labelled: Array, seed: int) -> tuple[Array, Array]:
+    def choose(
+        self, reading: Readout, labelled: Array, seed: int, order: Array | None = None
+    ) -> tuple[Array, Array]:
         nodes = np.flatnonzero(~labelled & (reading.w > self.min_confidence))
         return nodes, reading.w[nodes]
 
@@ -270,10 +281,12 @@ class NoPseudoLabels(PseudoLabels):
     def soften(self, F: Array) -> Array:
         return self.rule.soften(F)
 
-    def read(self, F: Array, priors: Array | None = None) -> Readout:
-        return self.rule.read(F, priors)
+    def read(self, F: Array, priors: Array | None = None, order: Array | None = None) -> Readout:
+        return self.rule.read(F, priors, order)
 
-    def choose(self, reading: Readout, labelled: Array, seed: int) -> tuple[Array, Array]:
+    def choose(
+        self, reading: Readout, labelled: Array, seed: int, order: Array | None = None
+    ) -> tuple[Array, Array]:
         return np.empty(0, dtype=np.int64), np.empty(0)
 
     def labelled_targets(self, S: Array, Y: Array) -> Array:
