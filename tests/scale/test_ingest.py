@@ -185,3 +185,36 @@ def test_changed_files_are_read_anew(tmp_path):
     pq.write_table(pa.table({"source": [0, 1], "target": [1, 2]}), edges / "part-00000.parquet")
     again = ingest(edges, labels, tmp_path / "out", features=features, memory=MEMORY)
     assert again.csr.n_entries < found.csr.n_entries
+
+
+def test_ids_may_be_wider_in_a_later_part(tmp_path):
+    """The first file holds int32, which the ids of the second do not fit."""
+    large = 2**40
+    parts = {
+        "edges": [
+            {"source": pa.array([1, 2], pa.int32()), "target": pa.array([2, 3], pa.int32())},
+            {"source": pa.array([large], pa.int64()), "target": pa.array([1], pa.int64())},
+        ],
+        "features": [
+            {"node": pa.array([1, 2, 3], pa.int32()), "x": [0.0, 1.0, 2.0]},
+            {"node": pa.array([large], pa.int64()), "x": [3.0]},
+        ],
+        "labels": [
+            {"node": pa.array([1, 2], pa.int32()), "label": ["a", "b"]},
+            {"node": pa.array([large], pa.int64()), "label": ["b"]},
+        ],
+    }
+    for name, tables in parts.items():
+        (tmp_path / name).mkdir()
+        for k, columns in enumerate(tables):
+            pq.write_table(pa.table(columns), tmp_path / name / f"part-{k}.parquet")
+    found = ingest(
+        tmp_path / "edges",
+        tmp_path / "labels",
+        tmp_path / "out",
+        features=tmp_path / "features",
+        memory=MEMORY,
+    )
+    assert found.ids(0, 4).tolist() == [1, 2, 3, large]
+    assert found.csr.rows(3, 4).indices.tolist() == [0]
+    assert found.labelled.tolist() == [0, 1, 3]

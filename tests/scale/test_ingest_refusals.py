@@ -44,7 +44,7 @@ def refused(files, message, error=InputError, **options):
     before = sorted(path for path in files.rglob("*"))
     options = {"features": files / "features", "memory": 5e8} | options
     with pytest.raises(error, match=message) as caught:
-        ingest(options.pop("edges", files / "edges"), files / "labels", files / "out", **options)
+        ingest(options.pop("edges", files / "edges"), files / "labels", files / "new" / "out", **options)
     assert "\n" not in str(caught.value)
     assert sorted(path for path in files.rglob("*")) == before
 
@@ -195,8 +195,8 @@ def test_a_disk_that_fills_up_on_the_way(files, monkeypatch):
 
 
 def test_a_folder_of_somebody_else(files):
-    (files / "out").mkdir()
-    (files / "out" / "thesis.txt").write_text("mine")
+    (files / "new" / "out").mkdir(parents=True)
+    (files / "new" / "out" / "thesis.txt").write_text("mine")
     refused(files, "out is not empty and holds no stored problem")
 
 

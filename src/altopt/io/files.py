@@ -93,8 +93,8 @@ def new_folder(path: Path) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        with suppress(OSError):  # one that holds something stays, and so do those above it
-            for folder in missing:
+        for folder in missing:
+            with suppress(OSError):  # one that holds something stays, and so do those above it
                 folder.rmdir()
         raise
 

@@ -169,8 +169,10 @@ class Dataset:
 
     @property
     def sql(self) -> str:
-        """The table, for DuckDB."""
-        return f"read_parquet([{', '.join(map(quoted, map(str, self.files)))}])"
+        """The table, for DuckDB; where files differ in types, in those that hold the values of all."""
+        files = ", ".join(map(quoted, map(str, self.files)))
+        kinds = {tuple(sorted(map(str, about.schema.to_arrow_schema()))) for _, about in self._footers}
+        return f"read_parquet([{files}]{', union_by_name=true' if len(kinds) > 1 else ''})"
 
     @property
     def key(self) -> str:
