@@ -1,6 +1,10 @@
 """altopt fit --memory: from tables in many files to predictions in many files, within a budget."""
 
 import json
+import os
+import signal
+import subprocess
+import sys
 
 import numpy as np
 import pyarrow as pa
@@ -8,8 +12,17 @@ import pyarrow.parquet as pq
 import pytest
 import scipy.sparse as sp
 
+from altopt import AltOpt
+from altopt.cli import fit_files
 from altopt.cli.main import run
+from altopt.cli.outputs import NOTE
+from altopt.errors import InputError
+from altopt.scale import ingest as reading
+from altopt.scale import run as fit_of_paths
+from altopt.scale import runner
 from altopt.scale.model import ModelOfFiles
+from altopt.scale.work_folder import MARK
+from altopt_lab.bench import mortal
 from problems_on_disk import communities
 
 pytest.importorskip("duckdb")
@@ -100,3 +113,142 @@ def test_dry_run_tells_the_cost_and_writes_nothing(tables, capsys):
     assert call(tables, "--memory", "1GB", "--dry-run") == 0
     assert "300 nodes" in capsys.readouterr().out
     assert not (tables / "out").exists()
+
+
+def never(*_, **__):
+    pytest.fail("work was begun")
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("work", "ideas.txt"),
+        ("predictions", "ideas.txt"),
+        ("predictions", "part-00000.parquet"),
+        ("model", "a.txt"),
+    ],
+)
+def test_folders_of_others_are_kept_and_refused_before_work(tables, name, text, capsys, monkeypatch):
+    monkeypatch.setattr(fit_files, "ingest", never)
+    mine = tables / "out" / name / text
+    mine.parent.mkdir(parents=True)
+    mine.write_text("precious")
+    for more in ((), ("--resume",)):
+        assert call(tables, "--memory", "1GB", *more) == 2
+        said = capsys.readouterr().err
+        assert "nothing was overwritten" in said
+        assert said.count("\n") == 1
+    assert [path for path in (tables / "out").rglob("*") if path.is_file()] == [mine]
+    assert mine.read_text() == "precious"
+
+
+def test_a_fit_of_paths_keeps_folders_of_others(tables, monkeypatch):
+    monkeypatch.setattr(fit_of_paths, "ingest", never)
+    paths = [tables / name for name in ("features", "labels.parquet", "edges")]
+    for name in ("work", "model"):
+        mine = tables / name / name / "ideas.txt"
+        mine.parent.mkdir(parents=True)
+        mine.write_text("precious")
+        with pytest.raises(InputError, match="nothing was overwritten"):
+            AltOpt().fit(*paths, memory="1GB", checkpoint=tables / name)
+        assert mine.read_text() == "precious"
+
+
+def test_a_second_fit_replaces_what_the_first_wrote_and_nothing_else(tables):
+    assert call(tables, "--memory", "1GB", "--quiet") == 0
+    out = tables / "out"
+    (out / "model" / "mine.txt").write_text("precious")
+    (out / "work").mkdir()
+    (out / "work" / MARK).write_text("")  # of a fit that was killed
+    (out / "work" / "mine.txt").write_text("precious")
+    assert call(tables, "--memory", "1GB", "--quiet") == 0
+    assert (out / "model" / "mine.txt").read_text() == "precious"
+    assert [path.name for path in (out / "work").iterdir()] == ["mine.txt"]
+    assert len(list((out / "model").glob("data-*"))) == 1
+    assert not (out / NOTE).exists()
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (("--memory", "90KB"), "is too little for 300 nodes"),
+        (("--memory", "1GB", "--storage", "nowhere://bucket"), "cannot be opened"),
+        (("--memory", "1GB", "--engine", "ray"), "altopt[ray]"),
+    ],
+)
+def test_what_would_fail_after_ingestion_is_refused_before(tables, more, said, capsys, monkeypatch):
+    monkeypatch.setattr(fit_files, "ingest", never)
+    monkeypatch.setitem(sys.modules, "ray", None)
+    assert call(tables, *more) == 2
+    assert said in capsys.readouterr().err
+    assert not (tables / "out").exists()
+
+
+@pytest.mark.parametrize("storage", [None, "there"])
+def test_a_disk_without_room_for_the_fit_is_refused_before_ingestion(tables, storage, capsys, monkeypatch):
+    monkeypatch.setattr(fit_files, "ingest", never)
+    monkeypatch.setattr(reading, "free_bytes", lambda folder: 10_000)
+    more = () if storage is None else ("--storage", str(tables / storage))
+    assert call(tables, "--memory", "1GB", *more) == 2
+    assert "of disk for the fit, but 0.0 GB are free" in capsys.readouterr().err
+    assert not (tables / "out").exists()
+    assert not (tables / "there").exists()
+
+
+def test_labels_of_one_class_are_refused_before_ingestion(tables, capsys, monkeypatch):
+    monkeypatch.setattr(fit_files, "ingest", never)
+    pq.write_table(pa.table({"node": ["n0001"], "label": ["class 0"]}), tables / "labels.parquet")
+    assert call(tables, "--memory", "1GB") == 2
+    assert "the labels are of one class" in capsys.readouterr().err
+
+
+def test_a_fit_of_paths_is_refused_before_ingestion(tables, monkeypatch):
+    monkeypatch.setattr(fit_of_paths, "ingest", never)
+    paths = [tables / name for name in ("features", "labels.parquet", "edges")]
+    with pytest.raises(InputError, match="is too little for 300 nodes"):
+        AltOpt().fit(*paths, memory="90KB", checkpoint=tables / "out")
+    assert not (tables / "out").exists()
+
+
+@pytest.mark.parametrize("scheme", ["", "file://"])
+def test_a_storage_is_empty_after_the_fit(tables, scheme):
+    (tables / "there").mkdir()
+    (tables / "there" / "mine.txt").write_text("precious")
+    assert call(tables, "--memory", "1GB", "--quiet", "--storage", f"{scheme}{tables / 'there'}") == 0
+    assert [path.name for path in (tables / "there").iterdir()] == ["mine.txt"]
+
+
+KILLED = """
+import sys
+from altopt_lab.bench import mortal
+from altopt.cli.main import run
+sys.exit(run(sys.argv[1:]))
+"""
+
+
+def results(out):
+    """The bytes of F and of the predictions."""
+    files = [*sorted((out / "model").glob("data-*/F/*")), *sorted((out / "predictions").iterdir())]
+    return [path.read_bytes() for path in files]
+
+
+@pytest.mark.parametrize("kind", ["diffuse panel", "teach encoder", "finish panel"])
+def test_a_killed_fit_goes_on_to_the_same_bits(tables, kind, monkeypatch):
+    named = ("--edges", "edges", "--features", "features", "--labels", "labels.parquet", "--out", "killed")
+    given = [str(tables / word) if not word.startswith("--") else word for word in named]
+    (tables / "orders").mkdir()
+    (tables / "orders" / f"die-{kind}").touch()
+    command = [sys.executable, "-c", KILLED, "fit", *given, "--memory", "1GB", "--quiet"]
+    died = subprocess.run(command, env=os.environ | {mortal.ORDERS: str(tables / "orders")}, check=False)
+    assert died.returncode == -signal.SIGKILL
+    assert not (tables / "killed" / "model").exists()
+    done = {path: path.stat().st_mtime_ns for path in (tables / "killed" / "work" / "jobs").glob("*.sum")}
+    again = []
+    do_job = runner.do
+    monkeypatch.setattr(runner, "do", lambda job, *more: (again.append(job), do_job(job, *more)))
+    assert run(["fit", *given, "--memory", "1GB", "--quiet", "--resume"]) == 0
+    assert done
+    assert not {f"{name}.sum" for job in again for name in job.files} & {path.name for path in done}
+    assert call(tables, "--memory", "1GB", "--quiet") == 0
+    assert results(tables / "killed") == results(tables / "out")
+    assert not (tables / "killed" / "work").exists()

@@ -8,6 +8,7 @@ from scipy import sparse
 
 from altopt import Graph
 from altopt.errors import InputError
+from altopt.scale.csr_file import checksum_of
 from altopt.scale.graph_folder import GraphFolder
 
 
@@ -120,5 +121,8 @@ def test_labels_outside_the_graph_are_refused(stored):
     rows = np.fromfile(path, np.int64)
     rows[-1] = 50
     rows.tofile(path)
-    with pytest.raises(InputError, match="does not hold nodes of the graph"):
+    with pytest.raises(InputError, match="its checksum differs"):
         _ = GraphFolder.open(stored[3].folder).labelled
+    stored[3].checksums[path.name] = checksum_of(path)
+    with pytest.raises(InputError, match="does not hold nodes of the graph"):
+        _ = stored[3].labelled

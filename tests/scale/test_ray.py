@@ -255,7 +255,7 @@ def test_the_command_on_ray_writes_what_it_writes_here(cluster, tmp_path):
     ):
         out = tmp_path / name
         assert run(["fit", *tables, "--memory", "400MB", "--quiet", "--out", str(out), *more]) == 0
-        files = sorted([*(out / "model" / "F").iterdir(), *(out / "predictions").iterdir()])
+        files = [*sorted((out / "model").glob("data-*/F/*")), *sorted((out / "predictions").iterdir())]
         found.append([path.read_bytes() for path in files])
     assert len(found[0]) >= 2
     assert found[0] == found[1]

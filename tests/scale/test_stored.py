@@ -1,6 +1,9 @@
 """A model of files answers as the model in memory does, from the rows it needs."""
 
+import os
+from contextlib import nullcontext
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,6 +11,9 @@ import pytest
 from altopt import Graph
 from altopt.defaults import DEFAULTS
 from altopt.errors import InputError
+from altopt.scale import data_folder
+from altopt.scale import model as model_module
+from altopt.scale import stored as stored_module
 from altopt.scale.changes import FILE
 from altopt.scale.run import fit_files, prepare
 from altopt.scale.runner import Here
@@ -89,7 +95,7 @@ def test_new_labels_move_f_as_in_memory(fitted, fresh):
     labels = {ids[unlabelled[0]]: 1, ids[unlabelled[1]]: 0, ids[labelled]: None}
     expected, tried = model.what_if(labels=labels), fresh.what_if(labels=labels)
     assert not tried.stored
-    assert not (fresh.files.folder / FILE).exists()
+    assert not (fresh.files.place / FILE).exists()
     before = fresh.scores_.rows(0, N)
     change = fresh.update(labels=labels)
     assert change.stored
@@ -131,7 +137,7 @@ def test_what_cannot_be_updated_is_said(fresh):
 
 def test_damaged_changes_are_refused(fresh):
     fresh.update(labels={fresh.graph.ids_at(fresh._sample(1, 0)).tolist()[0]: 2})
-    path = fresh.files.folder / FILE
+    path = fresh.files.place / FILE
     path.write_bytes(path.read_bytes()[:-9])
     with pytest.raises(InputError, match="is damaged"):
         _ = StoredModel.load(fresh.files.folder).files.F
@@ -183,7 +189,7 @@ def test_an_answer_reads_few_rows(fitted, monkeypatch):
 
 @pytest.mark.parametrize(("name", "dtype"), [("indices.i32", np.int32), ("indptr.i64", np.int64)])
 def test_a_damaged_graph_is_refused(fresh, name, dtype):
-    path = fresh.files.folder / "graph" / "edges" / name
+    path = fresh.files.place / "graph" / "edges" / name
     values = np.fromfile(path, dtype)
     values[1:] = 10**6
     path.unlink()  # it may be another name of the same file
@@ -191,3 +197,82 @@ def test_a_damaged_graph_is_refused(fresh, name, dtype):
     node = StoredModel.load(fresh.files.folder).graph.ids(9, 10)[0]
     with pytest.raises(InputError, match="Copy it again"):
         StoredModel.load(fresh.files.folder).explain(node)
+
+
+def test_processes_take_in_their_labels_one_after_another(fresh):
+    """Whoever loaded the model before another's update does not undo that update."""
+    other = StoredModel.load(fresh.files.folder)
+    first, second = fresh.graph.ids_at(fresh._sample(2, 0)).tolist()
+    fresh.update(labels={first: 1})
+    other.update(labels={second: 2})
+    known = StoredModel.load(fresh.files.folder).files.labels.nodes
+    assert set(fresh.graph.positions([first, second]).tolist()) <= set(known.tolist())
+
+
+def test_an_update_holds_the_folder_and_a_question_does_not(fresh, monkeypatch):
+    held = []
+    monkeypatch.setattr(stored_module, "folder_lock", lambda folder: held.append(folder) or nullcontext())
+    fresh.update(labels={fresh.graph.ids_at(fresh._sample(1, 0)).tolist()[0]: 1})
+    fresh.what_if(labels={fresh.graph.ids_at(fresh._sample(1, 1)).tolist()[0]: 1})
+    assert held == [fresh.files.folder]
+
+
+@pytest.mark.parametrize("name", ["F", "Z"])
+def test_panels_of_the_same_size_with_other_contents_are_refused(fresh, name):
+    [path] = (fresh.files.place / name).iterdir()
+    path.write_bytes(path.read_bytes()[::-1])
+    with pytest.raises(InputError, match="its checksum differs. Copy it again"):
+        StoredModel.load(fresh.files.folder)
+
+
+def test_other_labels_of_the_same_size_are_refused(fresh):
+    path = fresh.files.place / "graph" / "labels.i32"
+    path.write_bytes(path.read_bytes()[::-1])
+    with pytest.raises(InputError, match="its checksum differs. Copy it again"):
+        _ = StoredModel.load(fresh.files.folder).files.labels
+
+
+def test_a_changed_byte_between_samples_is_found_by_verify(fresh, monkeypatch):
+    monkeypatch.setattr(data_folder, "SAMPLES", 2)
+    monkeypatch.setattr(data_folder, "SAMPLE_BYTES", 64)
+    files = fresh.files
+    [path] = (files.place / "F").iterdir()
+    before = data_folder.sample_of(path)
+    files.verify()
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.unlink()
+    path.write_bytes(content)
+    assert data_folder.sample_of(path) == before
+    with pytest.raises(InputError, match="its checksum differs. Copy it again"):
+        files.verify()
+
+
+class Killed(BaseException):
+    """A save was killed."""
+
+
+@pytest.mark.parametrize("step", range(3))
+def test_a_save_that_is_killed_leaves_the_old_model_whole(fresh, step, monkeypatch):
+    files, calls, replace_file = fresh.files, [], os.replace
+    before = files.F.rows(0, N)
+    (files.folder / "mine.txt").write_text("precious")
+    F = Sheet(files.folder.parent / "F", N, files.f_widths, np.dtype(np.float32)).create()
+
+    def killed(source, target):
+        if Path(target).parent == files.folder:
+            calls.append(target)
+            if len(calls) == step + 1:
+                raise Killed
+        replace_file(source, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(model_module.os, "replace", killed)
+        with pytest.raises(Killed):
+            files.save(F, files.Z, files.graph)
+    assert np.array_equal(StoredModel.load(files.folder).files.F.rows(0, N), before)
+    files.save(F, files.Z, files.graph)
+    assert not StoredModel.load(files.folder).files.F.rows(0, N).any()
+    assert (files.folder / "mine.txt").read_text() == "precious"
+    assert len(list(files.folder.glob("data-*"))) == 1
+    assert not (files.folder / ".altopt-draft").exists()

@@ -1,9 +1,9 @@
 """`altopt fit --memory`: datasets to a graph on disk, jobs here or on Ray, a model of files and its predictions."""
 
 import json
-import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -12,29 +12,29 @@ import numpy as np
 
 from altopt.arrays import Array
 from altopt.cli.console import show
-from altopt.cli.outputs import refuse_foreign_report
+from altopt.cli.outputs import NOTE, NOTE_TEXT, refuse_foreign_report
 from altopt.cli.progress import LONG_STEP, Bar
 from altopt.cli.report.stored import stored_report
 from altopt.errors import InputError
 from altopt.graph.files import ColumnNames
-from altopt.io.files import check_output
-from altopt.scale.cost import Size, fit_bytes
+from altopt.io.files import check_output, new_folder, write_text
 from altopt.scale.dry_run import dry_run, lines
-from altopt.scale.graph_folder import GraphFolder
-from altopt.scale.ingest import ingest, refuse_full_disk
+from altopt.scale.ingest import ingest
 from altopt.scale.job import Job
 from altopt.scale.model import ModelOfFiles, refuse_foreign_model
+from altopt.scale.needs import refuse_needs
 from altopt.scale.plan import bytes_of
+from altopt.scale.predictions import PREDICTIONS, refuse_foreign_predictions, replace_predictions
 from altopt.scale.recipe import refuse_unsupported
 from altopt.scale.run import fit_files, prepare, required
 from altopt.scale.runner import Here, Runner
 from altopt.scale.sources import Sources
 from altopt.scale.store import Store
 from altopt.scale.stored import StoredModel
+from altopt.scale.work_folder import WORK, work_folder
 from altopt.selection.parameters import Parameters
 
 DEFAULT_MEMORY = "2GB"  # of a worker, where only --engine ray was given
-PREDICTIONS = "predictions"
 
 
 @dataclass(frozen=True)
@@ -74,13 +74,22 @@ class Engine:
         if self.storage is not None and not self.asked_for:
             raise InputError("--storage is for --memory and --engine ray. Add one of them, or leave it out.")
 
-    def runner(self, work: Path, on_done: Callable[[Job], None]) -> Runner:
-        store = Store(self.storage or work / "jobs")
-        if self.name != "ray":
-            return Here(store, self.budget, on_done)
-        from altopt.scale.ray_runner import Ray
+    @contextmanager
+    def runner(self, work: Path, on_done: Callable[[Job], None]) -> Iterator[Runner]:
+        """Open as long as the block runs; where that fails, a new folder of the storage goes again."""
+        folder = work / "jobs"
+        if self.storage is not None and "://" not in self.storage:
+            folder = Path(self.storage)
+        with ExitStack() as stack:
+            if self.storage is None or "://" not in self.storage:
+                stack.enter_context(new_folder(folder))
+            store = Store(self.storage or folder)
+            if self.name != "ray":
+                yield stack.enter_context(Here(store, self.budget, on_done))
+                return
+            from altopt.scale.ray_runner import Ray
 
-        return Ray(store, self.workers or 1, self.address, self.budget, on_done)
+            yield stack.enter_context(Ray(store, self.workers or 1, self.address, self.budget, on_done))
 
 
 @dataclass(frozen=True)
@@ -124,7 +133,7 @@ def run(
     engine.check()
     refuse_unsupported(parameters)
     required(tables.features)
-    edges, work = tables.the_edges(), out / "work"
+    edges, work = tables.the_edges(), out / WORK
     sources = Sources.open(edges, tables.features, tables.labels, tables.names)
     if dry:
         show(*lines(*dry_run(sources, out, engine.budget)))
@@ -132,27 +141,41 @@ def run(
     check_output(out, "--out", folder=True)
     refuse_foreign_report(out / "report.html")
     refuse_foreign_model(out / "model")
-    if not resume:
-        shutil.rmtree(work, ignore_errors=True)
-    with Bar(quiet or as_json) as bar:
-        graph = ingest(
-            edges,
-            tables.labels,
-            work / "graph",
-            features=tables.features,
-            names=tables.names,
-            memory=engine.budget,
-            on_stage=bar.say,
-        )
-        parameters = replace(parameters, class_prior=class_prior(np.array(graph.classes)))
-        model = fitted(parameters, graph, engine, out, bar)
-        written = [*write_predictions(model, out), write_report(model, out)]
-    shutil.rmtree(work, ignore_errors=True)
+    refuse_foreign_predictions(out)
+    with Bar(quiet or as_json) as bar, work_folder(work, resume):
+        with engine.runner(work, teller(bar)) as runner:
+            refuse_needs(parameters, sources, runner, out, work)
+            graph = ingest(
+                edges,
+                tables.labels,
+                work / "graph",
+                features=tables.features,
+                names=tables.names,
+                memory=engine.budget,
+                on_stage=bar.say,
+            )
+            prior = class_prior(np.array(graph.classes))
+            ready = prepare(replace(parameters, class_prior=prior), graph, runner)
+            model = fit_files(
+                ready,
+                out / "model",
+                lambda n, planned, record: bar.say(in_words(n, planned, record)),
+                before_save=lambda: note_beside(out),
+            )
+        written = [replace_predictions(model, out), write_report(model, out)]
+        (out / NOTE).unlink(missing_ok=True)
+        ready.fitting.clear()
     tell(model, [*written, out / "model"], quiet, as_json)
 
 
-def fitted(parameters: Parameters, graph: GraphFolder, engine: Engine, out: Path, bar: Bar) -> ModelOfFiles:
-    """The model, by jobs that are not done yet."""
+def note_beside(out: Path) -> None:
+    """Where an earlier fit left predictions or a report: that they may be older than the model, for after a kill."""
+    if (out / PREDICTIONS).is_dir() or (out / "report.html").is_file():
+        write_text(out / NOTE, NOTE_TEXT)
+
+
+def teller(bar: Bar) -> Callable[[Job], None]:
+    """Shows each job that is done."""
     done, ended = 0, time.monotonic()
 
     def on_done(job: Job) -> None:
@@ -163,35 +186,11 @@ def fitted(parameters: Parameters, graph: GraphFolder, engine: Engine, out: Path
             which = "" if columns is None else f", columns {columns[0]} to {columns[1] - 1}"
             bar.show(job.kind, done, None, f"{job.kind}{which}: {seconds:.0f} s")
 
-    with engine.runner(out / "work", on_done) as runner:
-        ready = prepare(parameters, graph, runner)
-        if engine.storage is None:
-            size = Size(
-                graph.n_nodes,
-                graph.csr.n_entries,
-                len(graph.feature_names),
-                len(graph.classes),
-                graph.n_labelled,
-            )
-            refuse_full_disk(out, fit_bytes(size, ready.fitting.plan), "for the fit")
-        return fit_files(
-            ready, out / "model", lambda n, planned, record: bar.say(in_words(n, planned, record))
-        )
+    return on_done
 
 
 def in_words(n_done: int, planned: int, record: dict[str, Any]) -> str:
     return f"round {n_done} of {planned}: {record['changed']:.2%} of the labels changed, {record['seconds']:.1f} s"
-
-
-def write_predictions(model: ModelOfFiles, out: Path) -> list[Path]:
-    """The dataset of predictions, in place of an earlier one."""
-    folder, draft = out / PREDICTIONS, out / f".{PREDICTIONS}.draft"
-    shutil.rmtree(draft, ignore_errors=True)
-    for _ in model.write_predictions(draft):
-        pass
-    shutil.rmtree(folder, ignore_errors=True)
-    draft.replace(folder)
-    return [folder]
 
 
 def write_report(model: ModelOfFiles, out: Path) -> Path:

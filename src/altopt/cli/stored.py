@@ -1,7 +1,8 @@
 """The commands about a stored model, for a model of files: explain, suggest, update, predict, export and report."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -10,14 +11,17 @@ import numpy as np
 from altopt.arrays import Array, certainty
 from altopt.cli.console import show
 from altopt.cli.edge_files import EdgeFiles
-from altopt.cli.outputs import held
-from altopt.errors import InputError
+from altopt.cli.outputs import NOTE, NOTE_TEXT, held, is_report, mark_report
+from altopt.errors import DiskError, InputError
 from altopt.fitted.explanation import plain
 from altopt.fitted.ledger import in_words
 from altopt.graph.files import ColumnNames, read_edges, read_labels
 from altopt.graph.tables import write_predictions
+from altopt.io.files import write_text
 from altopt.io.folder import FILES, kind_of
 from altopt.scale.export import export, rewrite_predictions
+from altopt.scale.model import PREDICTION_ROWS
+from altopt.scale.predictions import PREDICTIONS, is_part
 from altopt.scale.stored import StoredModel
 from altopt.table.files import read_rows
 from altopt.table.frame import Frame
@@ -106,11 +110,51 @@ def update(
         given = list(zip(*(column.tolist() for column in columns)))
         if dry_run:
             return model.what_if(labels=given), []
-        change = model.update(labels=given)
-        predictions, written = folder.parent / "predictions", [folder]
-        if predictions.is_dir() and change.nodes:
-            written += rewrite_predictions(model.files, predictions, model.graph.positions(change.nodes))
+        mend(model)
+        with noted(folder):
+            change = model.update(labels=given)
+            predictions, report, written = *beside(folder), [folder]
+            if change.nodes and predictions is not None:
+                places = model.graph.positions(change.nodes)
+                written += rewrite_predictions(model.files, predictions, places)
+            if change.nodes and report is not None:
+                mark_report(report)
     return change, [f"Wrote {', '.join(map(str, written[:5]))}{' and others' if len(written) > 5 else ''}."]
+
+
+def beside(folder: Path) -> tuple[Path | None, Path | None]:
+    """The predictions and the report that altopt fit wrote beside a model."""
+    predictions, report = folder.parent / PREDICTIONS, folder.parent / "report.html"
+    own = is_part(predictions / "part-00000.parquet")
+    return predictions if own else None, report if is_report(report) else None
+
+
+@contextmanager
+def noted(folder: Path) -> Iterator[None]:
+    """A note beside the model says that what is beside it may be older, for as long as the block runs or was killed."""
+    note, known = folder.parent / NOTE, any(beside(folder))
+    if known:
+        write_text(note, NOTE_TEXT)
+    try:
+        yield
+    except InputError as error:
+        if not isinstance(error, DiskError):  # the model is as it was
+            note.unlink(missing_ok=True)
+        raise
+    note.unlink(missing_ok=True)
+
+
+def mend(model: StoredModel) -> None:
+    """Write predictions anew that an interrupted command left older than the model."""
+    folder = model.files.folder
+    note, (predictions, report) = folder.parent / NOTE, beside(folder)
+    if not note.is_file():
+        return
+    if predictions is not None:
+        rewrite_predictions(model.files, predictions, np.arange(0, model.n_nodes, PREDICTION_ROWS))
+    if report is not None:
+        mark_report(report)
+    note.unlink()
 
 
 def predict(
@@ -172,4 +216,5 @@ def new_edges(edges: EdgeFiles, names: ColumnNames, model: StoredModel) -> Any:
 def export_to(folder: Path, out: Path) -> tuple[list[Path], int, int]:
     """The files written, nodes and edges."""
     model = StoredModel.load(folder).files
+    model.verify()
     return export(model, out), model.n_nodes, model.graph.csr.n_entries // 2

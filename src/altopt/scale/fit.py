@@ -22,6 +22,7 @@ from altopt.scale.recipe import Recipe
 from altopt.scale.runner import Runner
 from altopt.scale.sheet import Sheet, SheetOfFiles
 from altopt.scale.solve import steps_needed
+from altopt.scale.store import Store
 from altopt.selection.evaluation import FEWEST_FOLDS
 from altopt.solvers import ChebyshevSteps
 from altopt.training.class_priors import prior_trust
@@ -48,10 +49,32 @@ class Fitting:
     plan: Plan
     runner: Runner
     trace: list[dict[str, Any]] = field(default_factory=list)
+    names: set[str] = field(default_factory=set)  # of all that the fit has in the store
 
     def run(self, *made: Job) -> tuple[Job, ...]:
+        self.names.update(name for job in made for name in job.files)
         self.runner.run(made)
         return made
+
+    def put(self, name: str, put: Callable[[Store], None]) -> str:
+        """The name of something in the store, where it is put unless it is there."""
+        self.names.add(name)
+        if not self.runner.store.has(name):
+            put(self.runner.store)
+        return name
+
+    def put_arrays(self, name: str, arrays: dict[str, Array]) -> str:
+        def put(store: Store) -> None:
+            draft = store.draft(name)
+            write_arrays(draft, arrays)
+            store.put(name, draft)
+
+        return self.put(name, put)
+
+    def clear(self) -> None:
+        """Remove from the store all that the fit has there."""
+        for name in sorted(self.names):
+            self.runner.store.discard(name)
 
     def arrays(self, job: Job, output: str) -> dict[str, Array]:
         return load_file(self.runner.store.path(job.file(output)))
@@ -68,19 +91,13 @@ class Fitting:
         return self._folder(f"features-{digest(sums)}", "features")
 
     def _folder(self, name: str, source: str) -> str:
-        if not self.runner.store.has(name):
-            self.runner.store.put_folder(name, self.graph.folder / source)
-        return name
+        return self.put(name, lambda store: store.put_folder(name, self.graph.folder / source))
 
     @cached_property
     def labels(self) -> str:
         nodes, codes = self.graph.labelled, self.graph.labels
-        name, store = f"labels-{digest([nodes.tobytes(), codes.tobytes()])}", self.runner.store
-        if not store.has(name):
-            draft = store.draft(name)
-            write_arrays(draft, {"nodes": nodes, "codes": codes})
-            store.put(name, draft)
-        return name
+        name = f"labels-{digest([nodes.tobytes(), codes.tobytes()])}"
+        return self.put_arrays(name, {"nodes": nodes, "codes": codes})
 
     # encoder inputs
 
@@ -209,6 +226,9 @@ class Fitting:
             if alone or needed == n_steps or (needed is None and n_steps >= most):
                 return made, n_steps if needed is None else needed
             n_steps = n_steps + 1 if needed is None else needed
+            for job in made:  # of no use any more; its norms stay, by which a resumed fit finds its way
+                if "G" in job.outputs:
+                    self.runner.store.free(job.file("G"))
 
     def chosen_nodes(self, n_done: int) -> Job:
         """The nodes that a round looks at."""

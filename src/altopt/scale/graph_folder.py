@@ -173,6 +173,7 @@ class GraphFolder:
     @cached_property
     def labelled(self) -> Array:
         """Positions of the labelled nodes, rising."""
+        refuse_changed(self.folder, {"labelled.i64": self.checksums["labelled.i64"]})
         rows = np.fromfile(self.folder / "labelled.i64", np.int64)
         inside = len(rows) == self.n_labelled and (
             not len(rows) or (rows[0] >= 0 and rows[-1] < self.n_nodes and bool(np.all(np.diff(rows) > 0)))
@@ -184,6 +185,7 @@ class GraphFolder:
     @cached_property
     def labels(self) -> Array:
         """Their class numbers."""
+        refuse_changed(self.folder, {"labels.i32": self.checksums["labels.i32"]})
         codes = np.fromfile(self.folder / "labels.i32", np.int32)
         if len(codes) != self.n_labelled or np.any((codes < 0) | (codes >= len(self.classes))):
             raise InputError(f"{self.folder / 'labels.i32'} does not hold classes of the manifest.")

@@ -7,7 +7,6 @@ import numpy as np
 from altopt.inputs.directions import few_columns
 from altopt.scale import direction_jobs  # noqa: F401  (fills the table of jobs)
 from altopt.scale.job import Job
-from altopt.scale.jobs import write_arrays
 from altopt.scale.plan import columns
 
 if TYPE_CHECKING:
@@ -69,12 +68,9 @@ def sketched(fitting: "Fitting", diffusion: dict[str, Any], rank: int) -> str:
     """V by randomised subspace iteration: see `leading_directions`."""
     n_nodes, n_features, store = fitting.graph.n_nodes, width_of_features(fitting), fitting.runner.store
     width = min(rank + MARGIN, n_nodes, n_features)
+    start = np.random.default_rng(fitting.recipe.schedule.seed).standard_normal((n_features, width))
     directions = f"start-{fitting.recipe.schedule.seed}-{n_features}-{width}"
-    if not store.has(directions):
-        start = np.random.default_rng(fitting.recipe.schedule.seed).standard_normal((n_features, width))
-        draft = store.draft(directions)
-        write_arrays(draft, {"V": start.astype(np.float32)})
-        store.put(directions, draft)
+    fitting.put_arrays(directions, {"V": start.astype(np.float32)})
     bounds, known = columns(width, fitting.plan.x_width), (fitting.features, fitting.columns.file("columns"))
     of_sketch = fitting.sizes | {"z_widths": widths_of(bounds), "z_storage": "float32"}
     for k in range(fitting.recipe.inputs.n_power + 1):

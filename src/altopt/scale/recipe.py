@@ -45,12 +45,17 @@ class Recipe:
 
 def recipe_of(parameters: Parameters, graph: GraphFolder) -> Recipe:
     """What parameters of AltOpt mean for a fit on files; parts that need all of F or X in memory are refused."""
-    refuse_unsupported(parameters)
     n_features = 0 if graph.features is None else graph.features.n_columns
-    candidate = parameters.default_candidate(graph.n_nodes, n_features, graph.n_labelled)
+    return recipe_for(parameters, graph.n_nodes, n_features, graph.n_labelled)
+
+
+def recipe_for(parameters: Parameters, n_nodes: int, n_features: int, n_labelled: int) -> Recipe:
+    """The same for a graph of this size."""
+    refuse_unsupported(parameters)
+    candidate = parameters.default_candidate(n_nodes, n_features, n_labelled)
     inputs = candidate.inputs
     if parameters.inputs is None:
-        inputs = diffused_inputs(graph.n_nodes, n_features, graph.n_labelled, parameters.numbers)
+        inputs = diffused_inputs(n_nodes, n_features, n_labelled, parameters.numbers)
     assert isinstance(inputs, ReducedInputs)
     assert isinstance(candidate.encoder, LinearEncoder)
     return Recipe(
@@ -58,7 +63,7 @@ def recipe_of(parameters: Parameters, graph: GraphFolder) -> Recipe:
         encoder=candidate.encoder,
         weights=ViewWeights(candidate.feature_weight, candidate.label_weight),
         schedule=parameters.schedule(candidate, seed_of(parameters.random_state)),
-        restart=parameters.resolved_restart(graph.n_labelled),
+        restart=parameters.resolved_restart(n_labelled),
         n_diffusion=parameters.n_diffusion,
         temperature=parameters.temperature,
         min_confidence=parameters.min_confidence,

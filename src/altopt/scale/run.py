@@ -1,7 +1,6 @@
 """A whole fit on files: held-out labels, rounds, the estimate, and the model that they leave."""
 
 import os
-import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,11 +16,14 @@ from altopt.scale.evaluate import Evaluation
 from altopt.scale.fit import Fitting
 from altopt.scale.graph_folder import GraphFolder
 from altopt.scale.ingest import ingest
-from altopt.scale.model import ModelOfFiles
-from altopt.scale.plan import Plan, bytes_of
+from altopt.scale.model import ModelOfFiles, refuse_foreign_model
+from altopt.scale.needs import plan_of, refuse_needs, refuse_one_class
+from altopt.scale.plan import bytes_of
 from altopt.scale.recipe import recipe_of, refuse_unsupported
 from altopt.scale.runner import Here, Runner
+from altopt.scale.sources import Sources
 from altopt.scale.store import Store
+from altopt.scale.work_folder import WORK, work_folder
 from altopt.selection.calibration import TemperedShares
 from altopt.selection.draw import read_class_prior
 from altopt.selection.evaluation import NOT_COMPARED
@@ -44,11 +46,9 @@ class Ready:
 def prepare(parameters: Parameters, graph: GraphFolder, runner: Runner) -> Ready:
     """Refuse what cannot be fitted on files, and plan the rest."""
     features = required(graph.features)
-    if len(graph.classes) < 2:
-        raise InputError("the labels are of one class. Give labels of two classes at least.")
+    refuse_one_class(len(graph.classes))
     recipe = recipe_of(parameters, graph)
-    n_inputs = min(features.n_columns, recipe.inputs.n_components)
-    plan = Plan.of(graph.n_nodes, len(graph.classes), n_inputs, runner.budget, recipe.inputs.storage)
+    plan = plan_of(recipe, graph.n_nodes, len(graph.classes), features.n_columns, runner.budget)
     fitting = Fitting(graph, recipe, plan, runner)
     prior = read_class_prior(parameters.class_prior, np.array(graph.classes))
     if isinstance(prior, np.ndarray) and not parameters.cross_fit:
@@ -65,7 +65,12 @@ def required(features: Features | None) -> Features:
     return features
 
 
-def fit_files(ready: Ready, folder: Path, on_round: OnRound | None = None) -> ModelOfFiles:
+def fit_files(
+    ready: Ready,
+    folder: Path,
+    on_round: OnRound | None = None,
+    before_save: Callable[[], None] = lambda: None,
+) -> ModelOfFiles:
     """The fit, and its model stored in `folder`; what was done before is not done again."""
     fitting, evaluation = ready.fitting, ready.evaluation
     if evaluation is not None:
@@ -108,6 +113,7 @@ def fit_files(ready: Ready, folder: Path, on_round: OnRound | None = None) -> Mo
         trace=fitting.trace,
         outcome=" ".join(said),
     )
+    before_save()
     model.save(fitting.sheet(rounds.F), sheet, fitting.graph)
     return ModelOfFiles.open(folder)
 
@@ -135,11 +141,10 @@ def fit_paths(
         raise InputError("fit with memory= needs checkpoint=, the folder that the model is to lie in.")
     refuse_unsupported(parameters)
     required(features)
-    budget, work = bytes_of(memory), folder / "work"
-    if not resume:
-        shutil.rmtree(work, ignore_errors=True)
-    graph = ingest(edges, labels, work / "graph", features=features, memory=budget)
-    with Here(Store(work / "jobs"), budget) as runner:
-        model = fit_files(prepare(parameters, graph, runner), folder / "model")
-    shutil.rmtree(work, ignore_errors=True)
-    return model
+    budget, work = bytes_of(memory), folder / WORK
+    sources = Sources.open(edges, features, labels)
+    refuse_foreign_model(folder / "model")
+    with work_folder(work, resume), Here(Store(work / "jobs"), budget) as runner:
+        refuse_needs(parameters, sources, runner, folder, work)
+        graph = ingest(edges, labels, work / "graph", features=features, memory=budget)
+        return fit_files(prepare(parameters, graph, runner), folder / "model")

@@ -5,7 +5,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from hashlib import blake2b
@@ -190,6 +190,8 @@ class Store:
         if stored is not None:
             self.files.delete_file(self._there(name + RECORD))
             self._remove(name, stored)
+            if "" not in stored.files:
+                self._remove_empty_folder(name)
 
     def _remove(self, name: str, stored: Stored) -> None:
         for file in stored.files:
@@ -197,6 +199,14 @@ class Store:
                 self.files.delete_file(self._there(_at(name, file)))
             if self.local is None:
                 (self.cache / _at(name, file)).unlink(missing_ok=True)
+
+    def _remove_empty_folder(self, name: str) -> None:
+        from pyarrow.fs import FileSelector
+
+        inside = FileSelector(self._there(name), allow_not_found=True, recursive=True)
+        if not any(info.is_file for info in self.files.get_file_info(inside)):
+            with suppress(OSError):  # an object storage may have none
+                self.files.delete_dir(self._there(name))
 
     def drop_copies(self) -> None:
         """Remove what this machine has copied, unless the caller chose where."""

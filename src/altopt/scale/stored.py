@@ -20,6 +20,7 @@ from altopt.fitted.model import node_kinds
 from altopt.fitted.request import Change
 from altopt.graph.validation import UNKNOWN
 from altopt.inputs.reduced import PreparedReduced
+from altopt.io.folder import folder_lock
 from altopt.scale.graph_folder import GraphFolder
 from altopt.scale.local_push import LocalSystem
 from altopt.scale.model import ModelOfFiles
@@ -267,13 +268,22 @@ class StoredModel:
         self, labels: Any = None, edges: Any = None, nodes: Any = None, features: Any = None, **options: Any
     ) -> Change:
         """New labels taken in without a refit and stored at once; a label of -1 or None withdraws one."""
-        return self._take_in(labels, (edges, nodes, features), options, store=True)
+        with self.lock, folder_lock(self.files.folder):
+            self._read_again()
+            return self._take_in(labels, (edges, nodes, features), options, store=True)
 
     def what_if(
         self, labels: Any = None, edges: Any = None, nodes: Any = None, features: Any = None, **options: Any
     ) -> Change:
         """What an update would do; nothing is stored."""
         return self._take_in(labels, (edges, nodes, features), options, store=False)
+
+    def _read_again(self) -> None:
+        """What other processes stored since counts too; a model that was fitted anew is another one."""
+        now = ModelOfFiles.open(self.files.folder)
+        if now.data != self.files.data:
+            raise InputError(f"{self.files.folder} was fitted anew since it was loaded. Load it again.")
+        self.files = now
 
     def _take_in(self, labels: Any, others: tuple[Any, ...], options: dict[str, Any], store: bool) -> Change:
         if any(given is not None for given in others) or options.get("refresh"):
@@ -301,7 +311,7 @@ class StoredModel:
         change = self._compare(nodes, F, system, pushed, store)
         if store:
             changes = changes.and_then(nodes, F, asked)
-            changes.write(self.files.folder)
+            changes.write(self.files.place)
             self.files = ModelOfFiles.open(self.files.folder)
         return change
 

@@ -27,7 +27,7 @@ def report(
     from altopt.cli import outputs
     from altopt.cli.commands.predict import model_folder
     from altopt.cli.report.stored import stored_report
-    from altopt.cli.stored import is_stored
+    from altopt.cli.stored import is_stored, mend
     from altopt.io.files import check_output
     from altopt.io.folder import read_head
     from altopt.scale.stored import StoredModel
@@ -46,7 +46,10 @@ def report(
         check_output(page, "the page")
         model = model_folder(folder)
         if is_stored(model):
-            stored_report(StoredModel.load(model), page)
+            stored = StoredModel.load(model)
+            with outputs.held(model):
+                mend(stored)
+            stored_report(stored, page)
             show(json.dumps({"written": [str(page)]}) if as_json else f"Wrote {page}.")
             return
         read_head(model, "model")  # no lock where no model is
