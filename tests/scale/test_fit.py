@@ -11,6 +11,7 @@ from altopt import AltOpt
 from altopt.defaults import DEFAULTS
 from altopt.errors import InputError
 from altopt.inputs import ReducedInputs
+from altopt.scale import fit as module
 from altopt.scale import wanted
 from altopt.scale.fit import Fitting
 from altopt.scale.plan import Plan
@@ -126,3 +127,19 @@ def test_a_round_moves_at_most_six_bytes_for_each_node_and_class_through_the_sto
     assert len(plan.f_columns) > 1
     assert len(moved) == 5
     assert (moved[-1] - moved[0]) / (len(moved) - 1) <= 6 * n * n_classes
+    assert np.diff(moved).max() <= 9 * n * n_classes  # where the first number of steps was not the right one
+
+
+def test_panels_of_another_number_of_steps_are_freed_and_leave_no_trace_in_the_bits(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "FIRST_STEPS", 1)
+    A, X, y = communities(n_classes=20)
+    folder, model = on_disk(tmp_path / "problem", A, X, y), same_candidate(n_rounds=2)
+    one, whole = fitted(folder, model, tmp_path / "whole", 1 << 30, "float16")
+    several, parts = fitted(folder, model, tmp_path / "parts", 80_000, "float16")
+    assert_array_equal(parts, whole)
+    n_panels = len(several.plan.f_columns)
+    assert len(one.plan.f_columns) == 1 < n_panels
+    assert [entry["n_products"] for entry in several.trace] == [entry["n_products"] for entry in one.trace]
+    made, left = (len(list((tmp_path / "parts").glob(f"solve-panel-*.{end}"))) for end in ("G.sum", "G"))
+    assert made > n_panels * len(several.trace)  # some were of another number of steps
+    assert left == n_panels
