@@ -195,6 +195,15 @@ def test_a_disk_without_room_for_the_fit_is_refused_before_ingestion(tables, sto
     assert not (tables / "there").exists()
 
 
+@pytest.mark.parametrize("more", [(), ("--dry-run",)])
+def test_labels_that_cannot_be_read_are_refused_before_ingestion(tables, more, capsys, monkeypatch):
+    monkeypatch.setattr(fit_files, "ingest", never)
+    (tables / "labels.csv").write_text("node,label\nn0001,a\nn0002,b,c\n")
+    assert call(tables, "--memory", "1GB", "--labels", str(tables / "labels.csv"), *more) == 2
+    assert "labels.csv cannot be read as CSV" in capsys.readouterr().err
+    assert not (tables / "out").exists()
+
+
 def test_labels_of_one_class_are_refused_before_ingestion(tables, capsys, monkeypatch):
     monkeypatch.setattr(fit_files, "ingest", never)
     pq.write_table(pa.table({"node": ["n0001"], "label": ["class 0"]}), tables / "labels.parquet")

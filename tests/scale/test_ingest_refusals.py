@@ -194,9 +194,10 @@ def test_a_disk_that_fills_up_on_the_way(files, monkeypatch):
     refused(files, "out cannot be written: No space left on device", error=DiskError)
 
 
-def test_a_folder_of_somebody_else(files):
+@pytest.mark.parametrize("name", ["thesis.txt", "manifest.json"])
+def test_a_folder_of_somebody_else(files, name):
     (files / "new" / "out").mkdir(parents=True)
-    (files / "new" / "out" / "thesis.txt").write_text("mine")
+    (files / "new" / "out" / name).write_text("{}")
     refused(files, "out is not empty and holds no stored problem")
 
 

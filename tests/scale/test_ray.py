@@ -241,21 +241,67 @@ def test_a_fit_in_which_a_worker_dies_in_each_kind_of_job_has_the_same_bits(
     assert len(done) >= 10
 
 
-def test_the_command_on_ray_writes_what_it_writes_here(cluster, tmp_path):
-    write(LargeGraph(500, 1500, 4, 8), tmp_path)
+def command(place, name, *more):
+    """altopt fit of the tables in a folder."""
     tables = [
         word
-        for option, name in (("edges", "edges"), ("features", "features"), ("labels", "labels.parquet"))
-        for word in (f"--{option}", str(tmp_path / name))
+        for option, table in (("edges", "edges"), ("features", "features"), ("labels", "labels.parquet"))
+        for word in (f"--{option}", str(place / table))
     ]
-    found = []
-    for name, more in (
-        ("here", ()),
-        ("ray", ("--engine", "ray", "--workers", "2", "--storage", f"file://{tmp_path}/jobs")),
-    ):
-        out = tmp_path / name
-        assert run(["fit", *tables, "--memory", "400MB", "--quiet", "--out", str(out), *more]) == 0
-        files = [*sorted((out / "model").glob("data-*/F/*")), *sorted((out / "predictions").iterdir())]
-        found.append([path.read_bytes() for path in files])
-    assert len(found[0]) >= 2
-    assert found[0] == found[1]
+    return ["fit", *tables, "--memory", "400MB", "--quiet", "--out", str(place / name), *more]
+
+
+def results(out):
+    """The bytes of F and of the predictions."""
+    files = [*sorted((out / "model").glob("data-*/F/*")), *sorted((out / "predictions").iterdir())]
+    assert len(files) >= 2
+    return [path.read_bytes() for path in files]
+
+
+def test_the_command_on_ray_writes_what_it_writes_here(cluster, tmp_path):
+    write(LargeGraph(500, 1500, 4, 8), tmp_path)
+    assert run(command(tmp_path, "here")) == 0
+    on_ray = ("--engine", "ray", "--workers", "2", "--storage", f"file://{tmp_path}/jobs")
+    assert run(command(tmp_path, "ray", *on_ray)) == 0
+    assert results(tmp_path / "here") == results(tmp_path / "ray")
+
+
+COMMAND = (
+    "import sys; from altopt_lab.bench import mortal; from altopt.cli.main import run; run(sys.argv[1:])"
+)
+
+
+def test_the_killed_driver_of_a_fit_resumes_to_the_same_bits(cluster, orders, tmp_path):
+    write(LargeGraph(500, 1500, 4, 8), tmp_path)
+    jobs, holds = (
+        tmp_path / "jobs",
+        [orders / f"hold-{node['NodeID']}" for node in ray.nodes() if node["Alive"]],
+    )
+    on_ray = ("--engine", "ray", "--workers", "2", "--storage", str(jobs), "--address", cluster.address)
+    (orders / "held").unlink(missing_ok=True)
+    driver = subprocess.Popen([sys.executable, "-c", COMMAND, *command(tmp_path, "ray", *on_ray)])
+    until(lambda: list(jobs.glob("teach-encoder-*.sum")))  # a round was made
+    for hold in holds:
+        hold.touch()
+    until(lambda: (orders / "held").exists())
+    driver.send_signal(signal.SIGKILL)
+    driver.wait()
+    for hold in holds:
+        hold.unlink()
+    made = {path: path.stat().st_mtime_ns for path in jobs.glob("teach-encoder-*.encoder")}
+    assert made
+    assert not (tmp_path / "ray" / "model").exists()
+    done = []
+    finished = Ray.__exit__
+
+    def look(runner, *error):
+        done.append({path: path.stat().st_mtime_ns for path in made})
+        return finished(runner, *error)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Ray, "__exit__", look)
+        assert run(command(tmp_path, "ray", *on_ray, "--resume")) == 0
+    assert done == [made]  # nothing was made twice
+    assert list(jobs.iterdir()) == []
+    assert run(command(tmp_path, "here")) == 0
+    assert results(tmp_path / "here") == results(tmp_path / "ray")

@@ -15,7 +15,7 @@ from altopt.scale.ingest import BATCH, DATABASE_SHARE, free_bytes
 from altopt.scale.labels import known_in, typed
 from altopt.scale.probe import measure
 from altopt.scale.sources import Sources
-from altopt.scale.text_tables import opened
+from altopt.scale.text_tables import opened, unreadable
 
 
 def dry_run(sources: Sources, folder: Path, memory: float) -> tuple[Size, Cost]:
@@ -74,9 +74,12 @@ def label_columns(table: Dataset, name: str) -> Iterator[Any]:
         column_types={name: pa.string()}, include_columns=[name], strings_can_be_null=True, null_values=[""]
     )
     for file in table.files:
-        with opened(file, convert) as reader:
-            for batch in reader:
-                yield typed(batch.column(0))
+        try:
+            with opened(file, convert) as reader:
+                for batch in reader:
+                    yield typed(batch.column(0))
+        except pa.ArrowException as error:
+            raise unreadable(file, error) from error
 
 
 def count_nodes(sources: Sources, folder: Path, memory: float) -> int:

@@ -214,6 +214,10 @@ class GraphFolder:
                 found[begin:end] = read()[rising[begin:end] - at]
         return np.asarray(found[back])
 
+    def id_blocks(self) -> Iterator[Array]:
+        """The ids of all nodes, block after block; each is read once."""
+        return (read() for _, _, read in self._id_groups())
+
     def positions(self, nodes: list[Any], absent: int | None = None) -> Array:
         """The positions of nodes by their ids, `absent` or a refusal where there is none.
 

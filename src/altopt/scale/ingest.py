@@ -83,7 +83,7 @@ def already(folder: Path, origin: str) -> GraphFolder | None:
     """What an earlier run made of the same files; a folder of somebody else's is refused."""
     if not folder.exists() or not any(folder.iterdir()):
         return None
-    if not (folder / MANIFEST).is_file():
+    if not is_problem(folder):
         raise InputError(f"{folder} is not empty and holds no stored problem; name another folder.")
     try:
         stored = GraphFolder.open(folder)
@@ -93,6 +93,15 @@ def already(folder: Path, origin: str) -> GraphFolder | None:
     except InputError:  # of another format, damaged or with files of another folder: made anew
         pass
     return None
+
+
+def is_problem(folder: Path) -> bool:
+    """Whether altopt wrote the folder's manifest, in whatever format."""
+    try:
+        said = json.loads((folder / MANIFEST).read_text())
+    except (OSError, ValueError):
+        return False
+    return isinstance(said, dict) and {"format", "id_kind", "origin"} <= set(said)
 
 
 def disk_bytes(sources: Sources) -> int:

@@ -22,6 +22,8 @@ LEAST_OF_TEXT = 0.5  # of the rows that a text table is estimated to have: so ma
 
 def refuse_needs(parameters: Parameters, sources: Sources, runner: Runner, out: Path, work: Path) -> None:
     """Refuse labels of one class, too little memory for the panels, and too little disk for the fit."""
+    if sources.labels is sources.features and sources.labels.kind == "text":
+        return  # its labels cannot be counted without all of it being read
     size = size_of(sources, out, runner.budget)
     if size.n_classes == 0:
         return  # reading the labels says more
