@@ -208,7 +208,23 @@ def test_labels_of_one_class_are_refused_before_ingestion(tables, capsys, monkey
     monkeypatch.setattr(fit_files, "ingest", never)
     pq.write_table(pa.table({"node": ["n0001"], "label": ["class 0"]}), tables / "labels.parquet")
     assert call(tables, "--memory", "1GB") == 2
-    assert "the labels are of one class" in capsys.readouterr().err
+    assert "all of one class" in capsys.readouterr().err
+
+
+def test_a_class_prior_of_other_classes_is_refused_before_ingestion(tables, capsys, monkeypatch):
+    monkeypatch.setattr(fit_files, "ingest", never)
+    monkeypatch.setattr(fit_of_paths, "ingest", never)
+    assert call(tables, "--memory", "1GB", "--class-prior", "class 0=0.5,class 9=0.5") == 2
+    assert "names 'class 9', which is no class" in capsys.readouterr().err
+    paths = [tables / name for name in ("features", "labels.parquet", "edges")]
+    with pytest.raises(InputError, match="lacks the class 'class 1'"):
+        AltOpt(class_prior={"class 0": 1.0}).fit(*paths, memory="1GB", checkpoint=tables / "out")
+    assert not (tables / "out").exists()
+
+
+def test_a_class_prior_is_taken(tables):
+    shares = ",".join(f"class {k}=0.25" for k in range(4))
+    assert call(tables, "--memory", "1GB", "--quiet", "--class-prior", shares) == 0
 
 
 def test_a_fit_of_paths_is_refused_before_ingestion(tables, monkeypatch):

@@ -144,7 +144,7 @@ def run(
     refuse_foreign_predictions(out)
     with Bar(quiet or as_json) as bar, work_folder(work, resume):
         with engine.runner(work, teller(bar)) as runner:
-            refuse_needs(parameters, sources, runner, out, work)
+            refuse_needs(parameters, sources, runner, out, work, class_prior)
             graph = ingest(
                 edges,
                 tables.labels,

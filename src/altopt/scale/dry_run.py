@@ -17,6 +17,8 @@ from altopt.scale.probe import measure
 from altopt.scale.sources import Sources
 from altopt.scale.text_tables import opened, unreadable
 
+Counted = tuple[int, set[Any]]  # labels, and the classes
+
 
 def dry_run(sources: Sources, folder: Path, memory: float) -> tuple[Size, Cost]:
     """Size and cost of a fit whose files go to `folder`; nothing is left there."""
@@ -33,32 +35,32 @@ def lines(size: Size, cost: Cost) -> list[str]:
     return [head, *cost.lines()]
 
 
-def size_of(sources: Sources, folder: Path, memory: float) -> Size:
+def size_of(sources: Sources, folder: Path, memory: float, counted: Counted | None = None) -> Size:
     """Rows from metadata; of text tables, and of nodes that edges alone name, an estimate."""
-    n_labels, n_classes = count_labels(sources)
+    n_labels, classes = counted or count_labels(sources)
     features = sources.features
     if features is not None:
         n_nodes = features.estimated_rows
         width = features.arrays[0].shape[1] if features.kind == "array" else len(sources.feature_columns)
     else:
         n_nodes, width = count_nodes(sources, folder, memory), 0
-    return Size(n_nodes, 2 * sources.n_edges, width, n_classes, n_labels, sources.weight is not None)
+    return Size(n_nodes, 2 * sources.n_edges, width, len(classes), n_labels, sources.weight is not None)
 
 
-def count_labels(sources: Sources) -> tuple[int, int]:
-    """Labels and classes."""
+def count_labels(sources: Sources) -> Counted:
+    """How many labels there are, and the classes."""
     table, name = sources.labels, sources.names.label
     if table.kind == "array":
         labels = np.concatenate([np.asarray(array).reshape(-1) for array in table.arrays])
         known = labels[known_labels(labels)]
-        return len(known), len(np.unique(known))
+        return len(known), set(np.unique(known).tolist())
     n_labels = 0
     classes: set[Any] = set()
     for column in label_columns(table, name):
         n, found = known_in(column)
         n_labels += n
         classes |= found
-    return n_labels, len(classes)
+    return n_labels, classes
 
 
 def label_columns(table: Dataset, name: str) -> Iterator[Any]:

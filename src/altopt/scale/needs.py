@@ -1,13 +1,18 @@
 """What a fit of some datasets needs, checked by their metadata before any of them is read."""
 
+import warnings
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from altopt.arrays import Array
 from altopt.errors import InputError
+from altopt.graph.validation import read_y
 from altopt.scale.cost import Size, fit_bytes
-from altopt.scale.dry_run import size_of
+from altopt.scale.dry_run import count_labels, size_of
 from altopt.scale.ingest import refuse_full_disk
 from altopt.scale.plan import Plan
 from altopt.scale.recipe import Recipe, recipe_for
@@ -15,19 +20,33 @@ from altopt.scale.runner import Runner
 from altopt.scale.sources import Sources
 from altopt.scale.store import Store
 from altopt.scale.work_folder import bytes_in
+from altopt.selection.draw import ClassPrior, read_class_prior
 from altopt.selection.parameters import Parameters
 
 LEAST_OF_TEXT = 0.5  # of the rows that a text table is estimated to have: so many it has at least
 
 
-def refuse_needs(parameters: Parameters, sources: Sources, runner: Runner, out: Path, work: Path) -> None:
-    """Refuse labels of one class, too little memory for the panels, and too little disk for the fit."""
+def refuse_needs(
+    parameters: Parameters,
+    sources: Sources,
+    runner: Runner,
+    out: Path,
+    work: Path,
+    class_prior: Callable[[Array], Any],
+) -> None:
+    """Refuse labels of one class, a class prior of others, and too little memory or disk for the fit.
+
+    `class_prior` gives that of some classes.
+    """
     if sources.labels is sources.features and sources.labels.kind == "text":
         return  # its labels cannot be counted without all of it being read
-    size = size_of(sources, out, runner.budget)
-    if size.n_classes == 0:
+    counted = count_labels(sources)
+    if not counted[0]:
         return  # reading the labels says more
-    refuse_one_class(size.n_classes)
+    classes, _ = read_y(list(counted[1]), len(counted[1]))
+    with warnings.catch_warnings(action="ignore"):  # the fit warns
+        prior_of(replace(parameters, class_prior=class_prior(np.array(classes.tolist()))), classes)
+    size = size_of(sources, out, runner.budget, counted)
     if sources.features is not None and sources.features.kind == "text":
         plan_of_size(parameters, replace(size, n_nodes=int(LEAST_OF_TEXT * size.n_nodes)), runner.budget)
         return  # as much disk as the ingestion asks for is all that can be said
@@ -37,9 +56,12 @@ def refuse_needs(parameters: Parameters, sources: Sources, runner: Runner, out: 
         refuse_full_disk(place, n_bytes - there, "for the fit")
 
 
-def refuse_one_class(n_classes: int) -> None:
-    if n_classes < 2:
-        raise InputError("the labels are of one class. Give labels of two classes at least.")
+def prior_of(parameters: Parameters, classes: Array) -> ClassPrior:
+    """The class prior, checked."""
+    prior = read_class_prior(parameters.class_prior, classes)
+    if isinstance(prior, np.ndarray) and not parameters.cross_fit:
+        raise InputError("class_prior with memory= needs held-out labels: leave cross_fit=False out.")
+    return prior
 
 
 def plan_of_size(parameters: Parameters, size: Size, budget: int) -> tuple[Plan, int]:

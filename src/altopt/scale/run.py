@@ -17,7 +17,7 @@ from altopt.scale.fit import Fitting
 from altopt.scale.graph_folder import GraphFolder
 from altopt.scale.ingest import ingest
 from altopt.scale.model import ModelOfFiles, refuse_foreign_model
-from altopt.scale.needs import plan_of, refuse_needs, refuse_one_class
+from altopt.scale.needs import plan_of, prior_of, refuse_needs
 from altopt.scale.plan import bytes_of
 from altopt.scale.recipe import recipe_of, refuse_unsupported
 from altopt.scale.runner import Here, Runner
@@ -25,7 +25,6 @@ from altopt.scale.sources import Sources
 from altopt.scale.store import Store
 from altopt.scale.work_folder import WORK, work_folder
 from altopt.selection.calibration import TemperedShares
-from altopt.selection.draw import read_class_prior
 from altopt.selection.evaluation import NOT_COMPARED
 from altopt.selection.leave_one_out import NOT_HELD_BACK, LeaveOneOut
 from altopt.selection.parameters import Parameters
@@ -46,13 +45,10 @@ class Ready:
 def prepare(parameters: Parameters, graph: GraphFolder, runner: Runner) -> Ready:
     """Refuse what cannot be fitted on files, and plan the rest."""
     features = required(graph.features)
-    refuse_one_class(len(graph.classes))
     recipe = recipe_of(parameters, graph)
     plan = plan_of(recipe, graph.n_nodes, len(graph.classes), features.n_columns, runner.budget)
     fitting = Fitting(graph, recipe, plan, runner)
-    prior = read_class_prior(parameters.class_prior, np.array(graph.classes))
-    if isinstance(prior, np.ndarray) and not parameters.cross_fit:
-        raise InputError("class_prior with memory= needs held-out labels: leave cross_fit=False out.")
+    prior = prior_of(parameters, np.array(graph.classes))
     return Ready(fitting, Evaluation(fitting, prior) if parameters.cross_fit else None)
 
 
@@ -145,6 +141,6 @@ def fit_paths(
     sources = Sources.open(edges, features, labels)
     refuse_foreign_model(folder / "model")
     with work_folder(work, resume), Here(Store(work / "jobs"), budget) as runner:
-        refuse_needs(parameters, sources, runner, folder, work)
+        refuse_needs(parameters, sources, runner, folder, work, lambda classes: parameters.class_prior)
         graph = ingest(edges, labels, work / "graph", features=features, memory=budget)
         return fit_files(prepare(parameters, graph, runner), folder / "model")
