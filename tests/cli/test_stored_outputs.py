@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("duckdb")
 
-from altopt.cli import stored
+from altopt.cli import fit_files, stored
 from altopt.cli.main import run
 from altopt.cli.outputs import NOTE
 from problems_on_disk import communities
@@ -95,3 +95,25 @@ def test_files_of_others_beside_the_predictions_are_left_alone(out):
     assert run(["update", str(out), "--labels", str(out.parent / "new.csv")]) == 0
     assert pq.read_table(out / "predictions" / "part-00000.parquet")["label"].to_pylist()[node] == label
     assert (out / "predictions" / "mine.txt").read_text() == "precious"
+
+
+def test_predictions_of_the_model_before_are_mended_after_a_killed_fit(out, monkeypatch):
+    """The new model is in place, and the predictions are still those of the old one."""
+    node, label = new_label(out)
+    labels = pq.read_table(out.parent / "labels.parquet")
+    more = pa.table({"node": [node], "label": [label]}).cast(labels.schema)
+    pq.write_table(pa.concat_tables([labels, more]), out.parent / "labels.parquet")
+    given = [f"--{name}={out.parent / name}.parquet" for name in ("edges", "features", "labels")]
+
+    def die(*_):
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(fit_files, "replace_predictions", die)
+        with pytest.raises(Killed):
+            run(["fit", *given, "--out", str(out), "--memory", "1GB", "--quiet"])
+    assert (out / NOTE).is_file()
+    assert pq.read_table(out / "predictions")["label"].to_pylist()[node] != label
+    assert run(["report", str(out)]) == 0
+    assert pq.read_table(out / "predictions")["label"].to_pylist()[node] == label
+    assert not (out / NOTE).exists()
