@@ -20,7 +20,7 @@ from altopt.graph.tables import write_predictions
 from altopt.io.files import write_text
 from altopt.io.folder import FILES, kind_of
 from altopt.scale.export import export, rewrite_predictions
-from altopt.scale.model import PREDICTION_ROWS
+from altopt.scale.model import PREDICTION_ROWS, ModelOfFiles
 from altopt.scale.predictions import PREDICTIONS, is_part
 from altopt.scale.stored import StoredModel
 from altopt.table.files import read_rows
@@ -110,7 +110,7 @@ def update(
         given = list(zip(*(column.tolist() for column in columns)))
         if dry_run:
             return model.what_if(labels=given), []
-        mend(model)
+        mend(folder)
         with noted(folder):
             change = model.update(labels=given)
             predictions, report, written = *beside(folder), [folder]
@@ -144,17 +144,18 @@ def noted(folder: Path) -> Iterator[None]:
     note.unlink(missing_ok=True)
 
 
-def mend(model: StoredModel) -> None:
+def mend(folder: Path) -> None:
     """Write predictions anew that an interrupted command left older than the model."""
-    folder = model.files.folder
-    note, (predictions, report) = folder.parent / NOTE, beside(folder)
+    note = folder.parent / NOTE
     if not note.is_file():
         return
-    if predictions is not None:
-        rewrite_predictions(model.files, predictions, np.arange(0, model.n_nodes, PREDICTION_ROWS))
-    if report is not None:
-        mark_report(report)
-    note.unlink()
+    with held(folder):
+        model, (predictions, report) = ModelOfFiles.open(folder), beside(folder)
+        if predictions is not None:
+            rewrite_predictions(model, predictions, np.arange(0, model.n_nodes, PREDICTION_ROWS))
+        if report is not None:
+            mark_report(report)
+        note.unlink(missing_ok=True)
 
 
 def predict(

@@ -46,10 +46,8 @@ def report(
         check_output(page, "the page")
         model = model_folder(folder)
         if is_stored(model):
-            stored = StoredModel.load(model)
-            with outputs.held(model):
-                mend(stored)
-            stored_report(stored, page)
+            mend(model)
+            stored_report(StoredModel.load(model), page)
             show(json.dumps({"written": [str(page)]}) if as_json else f"Wrote {page}.")
             return
         read_head(model, "model")  # no lock where no model is
