@@ -63,7 +63,7 @@ suggest: .make/dev
 performance: .make/bench
 	for size in cora arxiv products; do \
 	  $(BIN)/altopt bench all --size $$size --record results/bench.jsonl || exit 1; done
-	$(BIN)/python -m altopt_lab.bench.page results/bench.jsonl docs/performance.md
+	$(BIN)/python -m altopt_lab.bench.page results/bench.jsonl results/scale.jsonl docs/performance.md
 
 # 100,000 generated cases through every way in, and the page about them; at most an hour on two cores
 trust: .make/dev

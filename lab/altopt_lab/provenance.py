@@ -9,8 +9,8 @@ from pathlib import Path
 import altopt
 import altopt_lab
 
-# whose sources a figure depends on: those of AltOpt(), of fits whose encoder is a network, of baselines
-OURS, NETWORKS, PEERS = "altopt", "networks", "baselines"
+# whose sources a figure depends on: those of AltOpt(), of fits with networks, of baselines, of fits on files
+OURS, NETWORKS, PEERS, ON_FILES = "altopt", "networks", "baselines", "files"
 # what a fit passes through; command line, files, drawings, stored models, updates and pages are not among it
 FIT = (
     "arrays.py",
@@ -33,6 +33,7 @@ FIT = (
     "training",
     "views",
 )
+FILES_FIT = (*FIT, "scale", "io")
 PEER_FIT = ("arrays.py", "threads.py", "datasets/splits.py", "encoders/torch/learner.py", "graph", "operator")
 LEFT_OUT = ("graph/file_formats.py", "graph/files.py")
 OF_NETWORKS = "encoders/torch"
@@ -46,6 +47,7 @@ def code() -> dict[str, str]:
     return {
         OURS: code_of(package),
         NETWORKS: sum_of([package / part for part in FIT], left_out(package)),
+        ON_FILES: sum_of([package / part for part in FILES_FIT], left_out(package)),
         PEERS: sum_of([lab / "baselines", *(package / part for part in PEER_FIT)]),
     }
 

@@ -27,9 +27,15 @@ def test_words_do_not_count_and_meaning_does(tmp_path):
 
 def test_all_that_is_named_exists():
     package = provenance.Path(provenance.altopt.__file__).parent
-    named = (*provenance.FIT, *provenance.PEER_FIT, *provenance.LEFT_OUT, provenance.OF_NETWORKS)
+    named = (
+        *provenance.FIT,
+        *provenance.PEER_FIT,
+        *provenance.FILES_FIT,
+        *provenance.LEFT_OUT,
+        provenance.OF_NETWORKS,
+    )
     assert all((package / part).exists() for part in named)
-    assert len(set(provenance.code().values())) == 3
+    assert len(set(provenance.code().values())) == 4
 
 
 def test_figures_of_peers_depend_on_their_own_sources():

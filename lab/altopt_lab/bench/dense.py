@@ -105,7 +105,7 @@ def beside_boosted_trees(report: Report, log: Log) -> None:
         "split"
     )
     report.tables.append(ResultTable(title, (*COLUMNS[:4], "auc"), rows))
-    report.measure(boosted_trees=rows[0]["ratio"])
+    report.measure(boosted_trees=rows[0]["ratio"], dense_auc=rows[0]["auc"])
 
 
 def fitted(data: Dataset, known: Array, **settings: Any) -> tuple[float, AltOpt]:

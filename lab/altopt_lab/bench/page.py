@@ -1,6 +1,6 @@
-"""Writes docs/performance.md from recorded benchmarks: `python -m altopt_lab.bench.page RECORDS PAGE`.
+"""Writes docs/performance.md from recorded benchmarks: `python -m altopt_lab.bench.page RECORDS... PAGE`.
 
-Of each benchmark at each size the last record counts.
+Of each benchmark at each size the last record counts, of one that is run in parts the last of each part.
 """
 
 import argparse
@@ -10,15 +10,17 @@ from altopt.io.files import write_text
 from altopt_lab.bench.formatting import formatted
 from altopt_lab.bench.graphs import SIZES
 from altopt_lab.bench.registry import BENCHES
-from altopt_lab.bench.targets import judge
+from altopt_lab.bench.scale_page import in_words
+from altopt_lab.bench.targets import judge, latest
 from altopt_lab.records import Record, read_records
 from altopt_lab.table import Table, markdown
 
 HEAD = """# Performance
 
 Time and memory beside other libraries. This page is written by `make performance` from the runs recorded in
-`results/bench.jsonl`; `altopt bench` makes the same tables anywhere. In each table all contestants took turns in one
-run on one machine, so compare ratios, not seconds: best and median wall time and the CPU time of all threads.
+`results/bench.jsonl` and `results/scale.jsonl`; `altopt bench` makes the same tables anywhere. In each table all
+contestants took turns in one run on one machine, so compare ratios, not seconds: best and median wall time and the
+CPU time of all threads.
 Graphs are generated from a seed, after well-known ones in size: see `altopt_lab.bench.graphs`.
 """
 
@@ -37,13 +39,16 @@ TITLES = {
 
 def page(records: list[Record]) -> str:
     """The whole page."""
-    last = {(record["bench"], record["size"]): record for record in records}
+    last = {place: record for place, record in latest(records).items() if place[0] in BENCHES}
     parts = [HEAD, targets(records), machine_limits(last), machines(last)]
     for bench in BENCHES:
         recorded = [last[bench, size] for size in SIZES if (bench, size) in last]
         if recorded:
             parts.append(f"## {TITLES[bench]}\n")
             parts += [section(record) for record in recorded]
+    of_files = in_words(records)
+    if of_files:
+        parts.append(f"## Whole fits on files\n\n{of_files}\n")
     return "\n".join(part for part in parts if part)
 
 
@@ -127,11 +132,15 @@ def section(record: Record) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
-        "records", type=Path, help="file of JSON lines, as `altopt bench --record` appends them"
+        "records",
+        type=Path,
+        nargs="+",
+        help="files of JSON lines, as `altopt bench --record` and scale_whole write them",
     )
     parser.add_argument("page", type=Path, help="the Markdown file to write")
     arguments = parser.parse_args()
-    write_text(arguments.page, page(read_records(arguments.records)))
+    records = [record for path in arguments.records for record in read_records(path)]
+    write_text(arguments.page, page(records))
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 from altopt.errors import InputError
+from altopt_lab import provenance
 from altopt_lab.bench import (
     diffusion,
     encoder,
@@ -48,12 +49,23 @@ def _tell(log: Log, name: str, line: str) -> None:
 
 
 def run(
-    names: Sequence[str], size: graphs.Size, repeats: int | None, log: Log = lambda line: None
+    names: Sequence[str],
+    size: graphs.Size,
+    repeats: int | None,
+    log: Log = lambda line: None,
+    parts: Sequence[str] | None = None,
 ) -> Iterator[dict[str, Any]]:
-    """Each benchmark's record as soon as it is done."""
+    """Each benchmark's record as soon as it is done; `parts` are those of the benchmark of scale."""
+    if parts is not None and list(names) != ["scale"]:
+        raise InputError("--parts names parts of the benchmark scale, and no other has any. Leave it out.")
     for name in names:
         case = graphs.load(size, log)  # afresh each time: what the last one derived from it takes memory
-        report = BENCHES[name](case, repeats, partial(_tell, log, name))
+        bench = BENCHES[name] if parts is None else partial(scale.run, only=parts)
+        report = bench(case, repeats, partial(_tell, log, name))
         report.machine = machine.describe()
+        code = (
+            provenance.ON_FILES if name == "scale" else provenance.NETWORKS
+        )  # whatever AltOpt() passes through
+        report.commit, report.fit_code = provenance.commit(), provenance.code()[code]
         report.made = datetime.now(UTC).strftime("%Y-%m-%d %H:%M")
         yield report.record()

@@ -36,6 +36,10 @@ class Report:
     machine : dict
     made : str
         When, in UTC.
+    parts : list of str, optional
+        Which were run, of a benchmark that can be run in parts.
+    commit, fit_code : str
+        Of the code that was measured: see `altopt_lab.provenance`.
     """
 
     bench: str
@@ -48,6 +52,9 @@ class Report:
     not_installed: list[str] = field(default_factory=list)
     machine: dict[str, Any] = field(default_factory=dict)
     made: str = ""
+    parts: list[str] = field(default_factory=list)
+    commit: str | None = None
+    fit_code: str = ""
 
     def measure(self, **figures: float | None) -> None:
         """Keep those that could be measured."""

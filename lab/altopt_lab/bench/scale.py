@@ -1,20 +1,17 @@
-"""Fits past memory and on Ray: steps with edges on disk, panels, ingestion, workers, raylets, kills, the cost model.
+"""Fits past memory and on Ray: steps with edges on disk, panels, ingestion, workers, raylets, kills.
 
 Every part runs in a process of its own and is kept until all are done: a run that was stopped goes on after its
 last part.
 """
 
 import json
-import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from statistics import median
 from typing import Any
 
-import numpy as np
-
+from altopt.errors import InputError
 from altopt.io.files import write_text
 from altopt_lab.bench import graphs, worker
 from altopt_lab.bench.graphs import Case
@@ -25,27 +22,42 @@ REPEATS = 10  # of steps, and trials of each kill
 FITS = 2  # of each runner, beside one to warm up
 MEMORY = 2e9
 CLASSES = 96  # two panels
-KILLED = {"size": "cora", "times": 2.0, "n_classes": 20, "budget": 1 << 30}
-FITTED, JUDGED = (
-    (1 / 16, 1 / 4),
-    (1 / 8, 1 / 2, 1.0),
-)  # of the size: what the cost model is fitted to, and held to
+RUNNERS = {"products": 1 / 8, "arxiv": 8.0}  # of a size: where the last solve takes 10 to 60 s on one core
+KILLED: dict[str, Any] = {
+    "size": "cora",
+    "times": 2.0,
+    "n_classes": 72,
+    "budget": 1 << 30,
+}  # two panels, every kind of job
 TASKS, KILLS = "altopt_lab.bench.scale_tasks", "altopt_lab.bench.scale_kills"
 
 Part = dict[str, Any]
 
 
-def run(case: Case, repeats: int | None, log: Log) -> Report:
+def run(case: Case, repeats: int | None, log: Log, only: Sequence[str] | None = None) -> Report:
+    """All parts, or some: a record of some says which."""
     size = case.size.name
     report = Report("scale", size, case.size.facts(), repeats or REPEATS)
+    chosen = some_of(parts(size, report.repeats), only)
     report.not_installed = [name for name in ("ray", "duckdb") if find_spec(name) is None]
     if report.not_installed:
         return report
     kept = graphs.cache_folder() / f"scale-{size}-{report.repeats}"
-    for name, part in parts(size, report.repeats).items():
+    for name, part in chosen.items():
         add(report, once(kept / f"{name}.json", name, part, log))
-    shutil.rmtree(kept)  # all of it is in the report now
+    for name in chosen:  # all of it is in the report now
+        (kept / f"{name}.json").unlink()
+    report.parts = list(chosen)
     return report
+
+
+def some_of(
+    found: dict[str, Callable[[], Part]], only: Sequence[str] | None
+) -> dict[str, Callable[[], Part]]:
+    unknown = sorted(set(only or ()) - set(found))
+    if unknown:
+        raise InputError(f"--parts must be of {', '.join(found)}, but has {', '.join(unknown)}.")
+    return {name: part for name, part in found.items() if only is None or name in only}
 
 
 def parts(size: str, repeats: int) -> dict[str, Callable[[], Part]]:
@@ -57,7 +69,6 @@ def parts(size: str, repeats: int) -> dict[str, Callable[[], Part]]:
         "workers": partial(workers, size, fits),
         "raylets": partial(raylets, size, fits),
         "kills": partial(kills, repeats),
-        "cost": partial(cost, size),
     }
 
 
@@ -102,6 +113,7 @@ def widths(size: str, repeats: int) -> Part:
 
 
 def ingestion(size: str) -> Part:
+    worker.run("tables", tasks=TASKS, size=size, times=1.0)
     row = worker.run("ingestion", tasks=TASKS, size=size, times=1.0, memory=MEMORY)
     row |= {"who": "Parquet datasets to a graph on disk", "per_million": row["seconds"] / row["edges"] * 1e6}
     columns = ("who", "nodes", "edges", "seconds", "cpu", "per_million", "peak_gb")
@@ -111,7 +123,15 @@ def ingestion(size: str) -> Part:
 
 def by_runners(task: str, size: str, fits: int) -> tuple[list[Part], Callable[[str, str], float]]:
     """Rows of a task that has several runners fit the same problem, and a figure of the best run of one of them."""
-    arguments = {"size": size, "times": 1.0, "n_classes": CLASSES, "budget": int(MEMORY), "repeats": fits}
+    times = RUNNERS.get(size, 1.0)
+    worker.run("tables", tasks=TASKS, size=size, times=times, n_classes=CLASSES)
+    arguments: dict[str, Any] = {
+        "size": size,
+        "times": times,
+        "n_classes": CLASSES,
+        "budget": int(MEMORY),
+        "repeats": fits,
+    }
     runs = worker.run(task, tasks=TASKS, **arguments)["runs"]
     hashes = {run["hash"] for all_of_one in runs.values() for run in all_of_one}
 
@@ -125,6 +145,7 @@ def by_runners(task: str, size: str, fits: int) -> tuple[list[Part], Callable[[s
             "seconds": best(who, "seconds"),
             "ratio": best(who, "seconds") / best(first, "seconds"),
             "solve": best(who, "solve"),
+            "cpu": best(who, "cpu") if who.startswith("one process") else None,
             "runs": len(runs[who]),
             "note": "same bits" if len(hashes) == 1 else "OTHER BITS",
         }
@@ -133,13 +154,16 @@ def by_runners(task: str, size: str, fits: int) -> tuple[list[Part], Callable[[s
     return rows, best
 
 
-COLUMNS = ("who", "seconds", "ratio", "solve", "runs", "note")
+COLUMNS = ("who", "seconds", "cpu", "ratio", "solve", "runs", "note")
 
 
 def workers(size: str, fits: int) -> Part:
     rows, best = by_runners("workers", size, fits)
     one, two = "one process, one core", "Ray, 2 workers"
-    title = f"a fit of {CLASSES} classes, and of it the last solve; ratio: wall time / {one}"
+    title = (
+        f"a fit of {CLASSES} classes at {RUNNERS.get(size, 1.0):g} of the size, float16, held-out labels apart, and of "
+        f"it the last solve; ratio: wall time / {one}"
+    )
     gain = {what: best(one, what) / best(two, what) for what in ("seconds", "solve")}
     same = float(all(row["note"] == "same bits" for row in rows))
     return made(
@@ -169,30 +193,4 @@ def kills(trials: int) -> Part:
         kills_same=min(row["same"] / row["runs"] for row in rows),
         kill_over_s=max(row["over"] for row in others),
         machine_over_s=max(row["over"] for row in machines),
-    )
-
-
-def cost(size: str) -> Part:
-    """The cost model's one factor fitted to two sizes, and its error at three others."""
-    rows = [
-        worker.run("costs", tasks=TASKS, size=size, times=times, memory=MEMORY)
-        | {"who": f"{times:g} of it", "note": "fitted" if times in FITTED else "held to"}
-        for times in sorted((*FITTED, *JUDGED))
-    ]
-    fitted, judged = ([row for row in rows if row["note"] == note] for note in ("fitted", "held to"))
-    load = float(np.exp(np.mean([np.log(row["seconds"] / row["by_rates"]) for row in fitted])))
-    for row in rows:
-        row["by_model"] = load * row["by_rates"]
-        row["time_error"] = row["by_model"] / row["seconds"] - 1.0
-        row["memory_error"] = row["by_model_gb"] / row["peak_gb"] - 1.0
-    columns = ("who", "nodes", "edges", "seconds", "by_model", "time_error", "peak_gb", "by_model_gb")
-    return made(
-        f"a whole fit within {MEMORY / 1e9:g} GB and what the cost model says of it",
-        (*columns, "memory_error", "note"),
-        rows,
-        f"LOAD fitted to the sizes that say so: {load:.2f} of what the machine's rates say; median error at the "
-        f"others {median(abs(row['time_error']) for row in judged):.0%} of time.",
-        cost_load=load,
-        cost_time=max(abs(row["time_error"]) for row in judged),
-        cost_memory=max(abs(row["memory_error"]) for row in judged),
     )

@@ -14,7 +14,7 @@ import tempfile
 from collections.abc import Callable
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -31,7 +31,7 @@ from altopt.scale.runner import Here, Runner
 from altopt.scale.store import Store
 from altopt_lab.bench import graphs, mortal
 from altopt_lab.bench.scale_tasks import raylets
-from altopt_lab.experiments.work import made_on
+from altopt_lab.experiments.work import made_on_files
 from altopt_lab.records import Record, append_record
 
 BUDGETS = {"Cora": (2e6, 1e9), "PubMed": (20e6, 1e9), "arxiv": (60e6, 120e6, 2e9)}
@@ -61,17 +61,28 @@ def in_memory(name: str) -> tuple[Array, Array]:
     return model.scores_, np.searchsorted(model.classes_, model.transduction_)
 
 
-def on_files(folder: Path, runner: Callable[[Store], Runner]) -> tuple[str, Array, Array]:
-    """Hash of everything that the model holds of F, F itself, and class numbers."""
+class Fitted(NamedTuple):
+    """Hash of everything that a model holds of F, F itself, class numbers, and the panels that F was solved in."""
+
+    hash: str
+    F: Array
+    labels: Array
+    n_panels: int
+
+
+def on_files(folder: Path, runner: Callable[[Store], Runner]) -> Fitted:
+    """A fit of a problem on disk."""
     graph = GraphFolder.open(folder)
     with tempfile.TemporaryDirectory(dir=graphs.cache_folder()) as made:
         place = Path(made)
         with runner(Store(place / "jobs")) as running:
             parameters = AltOpt(random_state=SEED).parameters()
-            model = fit_files(prepare(parameters, graph, running), place / "model")
+            ready = prepare(parameters, graph, running)
+            model = fit_files(ready, place / "model")
         F = np.asarray(model.F.rows(0, model.n_nodes))
         labels = model.predictions(0, model.n_nodes)[0]
-        return blake2b(F.tobytes(), digest_size=16).hexdigest(), F, np.asarray(labels)
+        digest = blake2b(F.tobytes(), digest_size=16).hexdigest()
+        return Fitted(digest, F, np.asarray(labels), len(ready.fitting.plan.f_columns))
 
 
 def tried(name: str) -> Record:
@@ -84,35 +95,39 @@ def tried(name: str) -> Record:
         f"{budget / 1e6:g} MB": lambda store, budget=budget: Here(store, int(budget))  # type: ignore[misc]
         for budget in BUDGETS[name]
     }
-    least = int(max(BUDGETS[name]))
+    least = int(min(BUDGETS[name]))  # the most panels, so that workers have something to share
     ways |= {
         f"Ray, {n} worker{'s' * (n > 1)}": lambda store, n=n: Ray(store, n, budget=least)  # type: ignore[misc]
         for n in WORKERS
     }
     found: dict[str, str] = {}
+    panels: dict[str, int] = {}
     with tempfile.TemporaryDirectory() as orders:
         os.environ[mortal.ORDERS] = orders
         with raylets([max(WORKERS)], least):
             for who, runner in ways.items():
-                found[who], F, labels = on_files(folder, runner)
-                print(name, who, found[who], flush=True)
+                fitted = on_files(folder, runner)
+                found[who], panels[who] = fitted.hash, fitted.n_panels
+                print(name, who, found[who], panels[who], "panels", flush=True)
             kinds = sorted(path.name.removeprefix("seconds-") for path in Path(orders).glob("seconds-*"))
             for kind in kinds:
                 (Path(orders) / f"die-{kind}").touch()
-            found["Ray, 2 workers, killed once in each kind of job"] = on_files(
-                folder, lambda store: Ray(store, 2, budget=least)
-            )[0]
+            who = "Ray, 2 workers, killed once in each kind of job"
+            fitted = on_files(folder, lambda store: Ray(store, 2, budget=least))
+            found[who], panels[who] = fitted.hash, fitted.n_panels
             left = sorted(path.name for path in Path(orders).glob("die-*"))
     shutil.rmtree(folder)
     return {
         "bench": "same bits",
         "problem": name,
         "hashes": found,
+        "panels": panels,
         "one_hash": len(set(found.values())) == 1,
         "killed_in": [kind for kind in kinds if f"die-{kind}" not in left],
-        "F_error": float(np.linalg.norm(F - expected) / np.linalg.norm(expected)),
-        "F_furthest": float(np.abs(F - expected).max()),
-        "same_labels": float(np.mean(labels == expected_labels)),
+        "F_error": float(np.linalg.norm(fitted.F - expected) / np.linalg.norm(expected)),
+        "F_furthest": float(np.abs(fitted.F - expected).max()),
+        "same_argmax": float(np.mean(fitted.F.argmax(axis=1) == expected.argmax(axis=1))),
+        "same_labels": float(np.mean(fitted.labels == expected_labels)),
     }
 
 
@@ -127,7 +142,7 @@ def main() -> None:
         record = tried(name)
         print(json.dumps(record, indent=1), flush=True)
         if asked.record is not None:
-            append_record(asked.record, record | made_on())
+            append_record(asked.record, record | made_on_files())
 
 
 if __name__ == "__main__":

@@ -1,7 +1,6 @@
 """Tasks of `altopt bench scale` for a process of their own: steps with edges on disk, ingestion, fits by runners."""
 
 import os
-import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -14,20 +13,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from threadpoolctl import ThreadpoolController
 
 from altopt import AltOpt
-from altopt.scale.cost import LOAD, Size, cost_of
 from altopt.scale.csr_file import CsrFile
 from altopt.scale.edge_stream import EdgeStream
-from altopt.scale.fit import Fitting
 from altopt.scale.graph_folder import GraphFolder
 from altopt.scale.ingest import ingest
 from altopt.scale.panel import Labels, PanelSystem, ViewWeights
 from altopt.scale.plan import Plan
-from altopt.scale.probe import measure
 from altopt.scale.ray_runner import OBJECT_STORE, Ray
-from altopt.scale.recipe import recipe_of
-from altopt.scale.run import fit_files, prepare
+from altopt.scale.run import Ready, prepare
 from altopt.scale.runner import Here, Runner
 from altopt.scale.store import Store
 from altopt.threads import available_processors
@@ -39,7 +35,7 @@ from altopt_lab.bench.worker import measured, resident_gb
 WIDTHS = (8, 16, 24, 32, 48, 64)
 EVERYTHING = 1 << 50  # bytes: no limit
 CAP = 120.0
-Z_STORAGE = "float16"
+STORAGE = "float16"  # of panels where runners are compared, as at the full size
 HEADLESS = {"include_dashboard": False}
 
 
@@ -108,23 +104,30 @@ def told(timing: Timing) -> dict[str, Any]:
 
 
 def datasets(size: str, times: float, n_classes: int | None = None) -> tuple[LargeGraph, Path]:
-    """Parquet datasets of a generated graph, written once."""
+    """A generated graph and the folder of its Parquet datasets."""
     wanted = graphs.find(size)
     wanted = wanted if n_classes is None else replace(wanted, n_classes=n_classes)
     graph = LargeGraph.of(wanted, times)
-    folder = graphs.cache_folder() / f"large-{size}-{times:g}x-{graph.n_classes}"
+    return graph, graphs.cache_folder() / f"large-{size}-{times:g}x-{graph.n_classes}"
+
+
+def tables(size: str, times: float, n_classes: int | None = None) -> dict[str, Any]:
+    """The datasets written once; for a process of its own, so that the memory this takes is not counted."""
+    graph, folder = datasets(size, times, n_classes)
     write(graph, folder)
-    return graph, folder
+    return {"folder": str(folder)}
 
 
-def ingestion(size: str, times: float, memory: float) -> dict[str, Any]:
-    """Datasets to a GraphFolder."""
-    graph, folder = datasets(size, times)
-    target = folder / "ingested"
-    shutil.rmtree(target, ignore_errors=True)
+def ingestion(
+    size: str, times: float, memory: float, target: str | None = None, n_classes: int | None = None
+) -> dict[str, Any]:
+    """Datasets that are there to a GraphFolder, at `target` or in a place that is removed."""
+    graph, folder = datasets(size, times, n_classes)
     measures: dict[str, Any] = {"empty_gb": resident_gb()}
-    with measured(measures):
-        stored = read_datasets(folder, target, memory)
+    with tempfile.TemporaryDirectory(dir=graphs.cache_folder()) as passing:
+        place = Path(passing) / "graph" if target is None else Path(target)
+        with measured(measures):
+            stored = read_datasets(folder, place, memory)
     return measures | {"nodes": stored.n_nodes, "edges": graph.n_edges}
 
 
@@ -136,33 +139,51 @@ def read_datasets(folder: Path, target: Path, memory: float) -> GraphFolder:
 
 def problem(size: str, times: float, n_classes: int, memory: float = 2e9) -> GraphFolder:
     """A problem on disk, made once."""
-    _, folder = datasets(size, times, n_classes)
-    return read_datasets(folder, folder / "ingested", memory)
+    graph, folder = datasets(size, times, n_classes)
+    write(graph, folder)
+    return read_datasets(folder, folder / "problem", memory)
 
 
 # fits by runners
 
 
-def fit(graph: GraphFolder, runner: Runner) -> dict[str, Any]:
-    """Everything up to the last solve of F; the hash of its bits, and seconds of the whole and of the last solve."""
-    recipe = recipe_of(AltOpt(random_state=graphs.SEED).parameters(), graph)
-    assert graph.features is not None
-    plan = Plan.of(
-        graph.n_nodes, len(graph.classes), graph.features.n_columns, runner.budget, Z_STORAGE, "float16"
-    )
-    fitting = Fitting(graph, recipe, plan, runner)
-    began = time.perf_counter()
+def ready_fit(graph: GraphFolder, runner: Runner, storage: str | None = None) -> Ready:
+    """A fit as AltOpt() prepares it; with `storage`, panels of F and Z are kept in it, as those of large graphs are."""
+    ready = prepare(AltOpt(random_state=graphs.SEED).parameters(), graph, runner)
+    fitting = ready.fitting
+    if storage is not None:
+        n_inputs = fitting.plan.z_columns[-1][1]
+        fitting.plan = Plan.of(graph.n_nodes, len(graph.classes), n_inputs, runner.budget, storage, storage)
+    return ready
+
+
+def fit(
+    graph: GraphFolder, runner: Runner, storage: str | None = None, judged: bool = False
+) -> dict[str, Any]:
+    """Warm-up, a last solve of F and the rounds; the hash of all bits, seconds, and of them the last solve's.
+
+    With `judged` held-out labels, own influence and unreached nodes too: every kind of job that a fit has.
+    """
+    ready = ready_fit(graph, runner, storage)
+    fitting, evaluation = ready.fitting, ready.evaluation
+    began, cpu = time.perf_counter(), time.process_time()
     encoder = fitting.warm_up()
     prepared = time.perf_counter()
     fitting.finish(encoder, "labels")  # no input of the rounds, which begin at the same place
     solved = time.perf_counter()
     rounds = fitting.alternate()
     ended = time.perf_counter()
-    F = [runner.store.path(job.file("F")) for job in rounds.F]
+    found = [runner.store.path(job.file("F")).read_bytes() for job in rounds.F]
+    if judged:
+        assert evaluation is not None
+        evaluation.prepare()
+        parts = [part for scores in evaluation.by_fold for part in scores]
+        found += [part.tobytes() for part in (*parts, evaluation.inverse_diagonal(), evaluation.unreached())]
     return {
-        "hash": blake2b(b"".join(path.read_bytes() for path in F), digest_size=16).hexdigest(),
+        "hash": blake2b(b"".join(found), digest_size=16).hexdigest(),
         "seconds": ended - solved + prepared - began,
         "solve": solved - prepared,
+        "cpu": time.process_time() - cpu,  # of this process: of jobs on Ray, only what their driver does
         "rounds": rounds.n_done,
         "bytes": runner.store.bytes_read + runner.store.bytes_written,
     }
@@ -175,11 +196,13 @@ def fresh_store() -> Iterator[Store]:
 
 
 @contextmanager
-def kernel_threads(number: int) -> Iterator[None]:
+def threads(number: int) -> Iterator[None]:
+    """So many threads of kernels, which read the environment at each call, and of BLAS, which does so when loaded."""
     before = os.environ.get("OMP_NUM_THREADS")
     os.environ["OMP_NUM_THREADS"] = str(number)
     try:
-        yield
+        with ThreadpoolController().limit(limits=number):
+            yield
     finally:
         if before is None:
             del os.environ["OMP_NUM_THREADS"]
@@ -188,14 +211,14 @@ def kernel_threads(number: int) -> Iterator[None]:
 
 
 def here(graph: GraphFolder, budget: int, n_threads: int) -> dict[str, Any]:
-    with kernel_threads(n_threads), fresh_store() as store:
-        return fit(graph, Here(store, budget))
+    with threads(n_threads), fresh_store() as store:
+        return fit(graph, Here(store, budget), STORAGE)
 
 
 def by_ray(graph: GraphFolder, budget: int, workers: int) -> dict[str, Any]:
     """By workers of the cluster that runs."""
     with fresh_store() as store, Ray(store, workers, budget=budget) as runner:
-        return fit(graph, runner)
+        return fit(graph, runner, STORAGE)
 
 
 def workers(size: str, times: float, n_classes: int, budget: int, repeats: int) -> dict[str, Any]:
@@ -255,33 +278,3 @@ def raylets(processors: list[int], budget: int) -> Iterator[Any]:
 
 def machine(n_processors: int, budget: int) -> dict[str, Any]:
     return {"num_cpus": n_processors, "memory": n_processors * budget, "object_store_memory": OBJECT_STORE}
-
-
-# the cost model
-
-
-def costs(size: str, times: float, memory: float) -> dict[str, Any]:
-    """A whole fit from tables to predictions, and what the rates of this machine say of it."""
-    graph, folder = datasets(size, times)
-    with tempfile.TemporaryDirectory(dir=graphs.cache_folder()) as made_in:
-        place = Path(made_in)
-        rates = measure(place)
-        measures: dict[str, Any] = {}
-        with measured(measures):
-            stored = read_datasets(folder, place / "graph", memory)
-            parameters = AltOpt(random_state=graphs.SEED).parameters()
-            model = fit_files(
-                prepare(parameters, stored, Here(Store(place / "jobs"), int(memory))), place / "model"
-            )
-            list(model.write_predictions(place / "predictions"))
-        n_entries = stored.csr.n_entries
-    n_classes = len(stored.classes)
-    said = cost_of(
-        Size(stored.n_nodes, n_entries, graph.n_features, n_classes, stored.n_labelled), memory, rates
-    )
-    return measures | {
-        "nodes": stored.n_nodes,
-        "edges": n_entries // 2,
-        "by_rates": said.seconds / LOAD,
-        "by_model_gb": said.memory / 1e9,
-    }

@@ -165,6 +165,7 @@ TARGETS = (
         "<=",
         5.0,
     ),
+    Target("ROC AUC of AltOpt(), Tolokers, in percent", "fit", "cora", "dense_auc", ">=", 86.0, "points"),
     Target(
         "one label into a dense graph, Tolokers, against AltOpt(cross_fit=False)",
         "update",
@@ -184,7 +185,7 @@ TARGETS = (
         "products",
         "epochs_of_appnp",
         "<=",
-        3.0,
+        1.0,
         "epochs",
     ),
     Target(
@@ -196,7 +197,21 @@ TARGETS = (
         0.5,
         "points",
     ),
-    Target("peak RSS of a whole default fit", "memory", "products", "default_gb", "<=", 6.0, "GB"),
+    Target("whole default fit, time", "whole", "products", "default_s", "<=", 120.0, "s"),
+    Target("peak RSS of a whole default fit", "memory", "products", "default_gb", "<=", 4.5, "GB"),
+    Target("peak RSS of a fit with --memory 2GB", "whole", "products", "files_gb", "<=", 2.0, "GB"),
+    Target(
+        "its time without ingestion, against the fit in memory", "whole", "products", "files_times", "<=", 1.5
+    ),
+    Target(
+        "nodes with the same label as by the fit in memory",
+        "whole",
+        "products",
+        "same_labels",
+        ">=",
+        0.9995,
+        "%",
+    ),
     Target("time per node at up to 8x, against 1x", "growth", "arxiv", "time", "<=", 1.15),
     Target("memory per node at up to 8x, against 1x", "growth", "arxiv", "memory", "<=", 1.15),
     Target(
@@ -255,14 +270,14 @@ TARGETS = (
     Target("seconds lost to a removed machine", "scale", "products", "machine_over_s", "<=", 60.0, "s"),
     Target(
         "error of the cost model at sizes it was not fitted to, time",
-        "scale",
+        "cost",
         "products",
         "cost_time",
         "<=",
         0.2,
         "%",
     ),
-    Target("the same, memory", "scale", "products", "cost_memory", "<=", 0.2, "%"),
+    Target("the same, memory", "cost", "products", "cost_memory", "<=", 0.2, "%"),
 )
 
 
@@ -270,9 +285,40 @@ def judge(
     records: Iterable[dict[str, Any]], only: tuple[str, str] | None = None
 ) -> list[tuple[Target, Verdict]]:
     """Every target, or those of one (benchmark, size), by what the last record of it measured."""
-    last = {(record["bench"], record["size"]): record["measures"] for record in records}
+    last = latest(records)
     return [
-        (target, target.judge(last.get((target.bench, target.size), {}).get(target.measure)))
+        (
+            target,
+            target.judge(last.get((target.bench, target.size), {}).get("measures", {}).get(target.measure)),
+        )
         for target in TARGETS
         if only in (None, (target.bench, target.size))
     ]
+
+
+def latest(records: Iterable[dict[str, Any]]) -> dict[tuple[str, str], dict[str, Any]]:
+    """The last record of each benchmark at each size; of one that was run in parts, the last of each part.
+
+    >>> first = {"bench": "scale", "size": "cora", "measures": {"a": 1.0, "b": 1.0}, "tables": [], "notes": []}
+    >>> latest([first, first | {"measures": {"b": 2.0}, "parts": ["b"]}])["scale", "cora"]["measures"]
+    {'a': 1.0, 'b': 2.0}
+    """
+    last: dict[tuple[str, str], dict[str, Any]] = {}
+    for record in records:
+        if "measures" in record:  # else one of another command, which has words of its own
+            place = record["bench"], record["size"]
+            before = last.get(place)
+            last[place] = record if before is None or not record.get("parts") else beside(before, record)
+    return last
+
+
+def beside(before: dict[str, Any], record: dict[str, Any]) -> dict[str, Any]:
+    """A record of some parts, and of an earlier one what it does not have."""
+    titles = {table["title"] for table in record["tables"]}
+    kept = [table for table in before["tables"] if table["title"] not in titles]
+    notes = [note for note in before["notes"] if note not in record["notes"]]
+    return record | {
+        "measures": before["measures"] | record["measures"],
+        "tables": [*kept, *record["tables"]],
+        "notes": [*notes, *record["notes"]],
+    }

@@ -17,10 +17,18 @@ class WorkerError(RuntimeError):
     """A task that did not finish, and why."""
 
 
-def run(task: str, *, tasks: str = "altopt_lab.bench.tasks", **arguments: Any) -> dict[str, Any]:
-    """Do `task`, a function of the module `tasks`, in a fresh process; what it returns."""
+def run(
+    task: str, *, tasks: str = "altopt_lab.bench.tasks", group: Path | None = None, **arguments: Any
+) -> dict[str, Any]:
+    """Do `task`, a function of the module `tasks`, in a fresh process; what it returns.
+
+    With `group`, a cgroup's folder, the process enters it before it is Python's: memory stays with the group that a
+    process was in when it took it.
+    """
     wanted = json.dumps({"tasks": tasks, "task": task, "arguments": arguments})
     call = [sys.executable, "-m", "altopt_lab.bench.worker", wanted]
+    if group is not None:
+        call = ["sh", "-c", 'echo $$ > "$0" && exec "$@"', str(group / "cgroup.procs"), *call]
     done = subprocess.run(call, capture_output=True, text=True, check=False)
     for line in done.stdout.splitlines():
         if line.startswith(MARK):

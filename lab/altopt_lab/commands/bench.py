@@ -20,6 +20,10 @@ def bench(
     as_json: Annotated[bool, typer.Option("--json", help="One JSON line a benchmark, no tables.")] = False,
     repeats: Annotated[int | None, typer.Option(min=1, help="Rounds; by default each its own.")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="One round, one trial of each kind.")] = False,
+    parts: Annotated[
+        str | None,
+        typer.Option(help="Of scale: some of steps,widths,ingestion,workers,raylets,kills; by default all."),
+    ] = None,
     record: Annotated[
         Path | None, typer.Option(help="Append one JSON line a benchmark to this file.")
     ] = None,
@@ -41,7 +45,8 @@ def bench(
         if not quiet:
             print(line, file=sys.stderr, flush=True)
 
-    for result in run(names, wanted, 1 if quick else repeats, log):
+    some = None if parts is None else [part.strip() for part in parts.split(",")]
+    for result in run(names, wanted, 1 if quick else repeats, log, some):
         if record is not None:
             append_record(record, result)
         verdicts = judge([result], only=(result["bench"], result["size"]))

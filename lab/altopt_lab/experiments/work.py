@@ -81,3 +81,8 @@ def _machine() -> Record:
 def made_on() -> Record:
     """Versions, machine, commit and time."""
     return {**_machine(), "commit": provenance.commit(), "made": datetime.now(UTC).strftime("%Y-%m-%d %H:%M")}
+
+
+def made_on_files() -> Record:
+    """The same, and the sum of the code that a fit on files passes through."""
+    return {**made_on(), "fit_code": provenance.code()[provenance.ON_FILES]}

@@ -3,11 +3,16 @@
 from dataclasses import replace
 
 import pytest
+from threadpoolctl import threadpool_info
 
-from altopt_lab.bench import graphs, scale
+from altopt.errors import InputError
+from altopt.scale.runner import Here
+from altopt.threads import kernel_threads
+from altopt_lab.bench import graphs, scale, scale_tasks
 from altopt_lab.bench.formatting import HEADINGS
 from altopt_lab.bench.graphs import Case
-from altopt_lab.bench.targets import TARGETS
+from altopt_lab.bench.scale_tasks import threads
+from altopt_lab.bench.targets import TARGETS, latest
 
 
 def timing(who, best, **more):
@@ -24,12 +29,17 @@ def timing(who, best, **more):
 
 
 def runs(**seconds):
-    return {"runs": {who: [{"hash": "f0", "seconds": s, "solve": s / 2}] for who, s in seconds.items()}}
+    return {"runs": {who: [run(s)] for who, s in seconds.items()}}
+
+
+def run(seconds, made="f0"):
+    return {"hash": made, "seconds": seconds, "solve": seconds / 2, "cpu": seconds}
 
 
 ANSWERS = {
     "steps": {"timings": [timing("memory", 1.0), timing("blocks", 1.1), timing("disk", 1.25)]},
     "widths": {"timings": [timing("8 columns", 0.5, width=8), timing("64 columns", 2.0, width=64)]},
+    "tables": {"folder": "there"},
     "ingestion": {"seconds": 3.0, "cpu": 3.0, "nodes": 10, "edges": 2_000_000, "peak_gb": 1.0},
     "workers": runs(**{"one process, one core": 10.0, "Ray, 1 worker": 11.0, "Ray, 2 workers": 5.0}),
     "four_raylets": runs(**{"one process, all cores": 10.0, "4 raylets": 12.0}),
@@ -43,17 +53,7 @@ ANSWERS = {
 }
 
 
-def answer(task, *, tasks, times=1.0, **arguments):
-    if task == "costs":  # the rates say half of what it takes, and at full size less
-        seconds = 2.0 * times * (1.25 if times == 1.0 else 1.0)
-        return {
-            "nodes": 1,
-            "edges": 1,
-            "seconds": seconds,
-            "by_rates": times,
-            "peak_gb": 1.0,
-            "by_model_gb": 1.1,
-        }
+def answer(task, **arguments):
     return ANSWERS[task]
 
 
@@ -74,14 +74,11 @@ def test_figures_follow_from_what_was_measured(case):
         "kills_same": 0.9,
         "kill_over_s": 3.0,
         "machine_over_s": 20.0,
-        "cost_load": 2.0,
-        "cost_time": 0.2,
-        "cost_memory": 0.1,
     }
     assert {name: report.measures[name] for name in expected} == pytest.approx(expected)
     assert {target.measure for target in TARGETS if target.bench == "scale"} <= set(report.measures)
     shown = [heading for table in report.tables for heading in table.columns]
-    assert {"per_column", "per_million", "over", "time_error"} <= set(shown) <= set(HEADINGS)
+    assert {"per_column", "per_million", "over"} <= set(shown) <= set(HEADINGS)
 
 
 def test_a_run_that_was_stopped_goes_on_after_its_last_part(case, monkeypatch):
@@ -107,10 +104,63 @@ def test_other_bits_are_said(case, monkeypatch):
     def differing(task, **arguments):
         found = answer(task, **arguments)
         if task == "workers":
-            found = {
-                "runs": {**found["runs"], "Ray, 1 worker": [{"hash": "f1", "seconds": 1.0, "solve": 1.0}]}
-            }
+            found = {"runs": {**found["runs"], "Ray, 1 worker": [run(1.0, "f1")]}}
         return found
 
     monkeypatch.setattr(scale.worker, "run", differing)
     assert scale.run(case, 1, lambda line: None).measures["workers_same"] == 0.0
+
+
+def test_some_parts_are_run_and_others_are_kept_from_before(case):
+    whole = scale.run(case, 1, lambda line: None).record()
+    some = scale.run(case, 1, lambda line: None, only=["raylets"]).record()
+    assert list(some["measures"]) == ["four_raylets"]
+    some["measures"]["four_raylets"] = 1.1
+    [found] = latest([whole, some]).values()
+    assert found["measures"] == whole["measures"] | {"four_raylets": 1.1}
+    assert len(found["tables"]) == len(whole["tables"])
+    with pytest.raises(InputError, match="--parts must be of steps, .* but has walks"):
+        scale.run(case, 1, lambda line: None, only=["walks"])
+
+
+@pytest.fixture
+def tiny(monkeypatch, tmp_path):
+    """A size whose features are more than the columns of Z, as cora's are."""
+    monkeypatch.setenv("ALTOPT_CACHE", str(tmp_path))
+    size = replace(graphs.SIZES["cora"], n_nodes=600, n_edges=1500, n_classes=4, n_features=300)
+    monkeypatch.setitem(graphs.SIZES, "cora", size)
+
+
+def test_a_fit_of_more_features_than_columns_of_Z_gives_the_same_bits_twice(tiny):
+    problem = scale_tasks.problem("cora", 1.0, 4)
+    found = []
+    for _ in range(2):
+        with scale_tasks.fresh_store() as store, threads(1):
+            found.append(scale_tasks.fit(problem, Here(store, 1 << 30), judged=True))
+            kinds = {path.name.partition("-")[0] for path in store.local.iterdir()}
+    assert found[0]["hash"] == found[1]["hash"]
+    assert {"solve", "finish", "project", "short", "find", "deal"} <= kinds
+    with scale_tasks.fresh_store() as store:
+        assert scale_tasks.fit(problem, Here(store, 1 << 30))["hash"] != found[0]["hash"]
+
+
+def test_threads_bound_the_linear_algebra_as_well():
+    with threads(1):
+        assert {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"} == {1}
+        assert kernel_threads() == 1
+
+
+def test_tables_are_made_before_memory_is_counted(tiny, tmp_path):
+    with pytest.raises(InputError):  # an ingestion makes none
+        scale_tasks.ingestion("cora", 1.0, 1e9)
+    scale_tasks.tables("cora", 1.0)
+    there = sorted(path for path in tmp_path.rglob("*") if path.is_file())
+    assert scale_tasks.ingestion("cora", 1.0, 1e9)["nodes"] == 600
+    assert sorted(path for path in tmp_path.rglob("*") if path.is_file()) == there
+
+
+def test_the_order_of_parts(case, monkeypatch):
+    asked = []
+    monkeypatch.setattr(scale.worker, "run", lambda task, **given: asked.append(task) or answer(task))
+    scale.run(case, 1, lambda line: None, only=["ingestion", "workers"])
+    assert asked == ["tables", "ingestion", "tables", "workers"]
