@@ -4,26 +4,87 @@
               adjacency and column; it takes the longer of the two, as a thread reads ahead
     encoding  every solve of a panel makes P anew: n x d times d x c
     files     Z, the panels of a round and F are written, and read where the next step needs them
-    reading   the tables, once: so many seconds an edge
+    training  the encoder goes through the labelled rows again and again
+    jobs      each costs something, however little it does
+    reading   the tables, once: so many seconds an edge and a number
 
-A rate of the machine, measured by `probe.py`, stands behind each line; `LOAD` is what the parts cost beside that.
+A rate of the machine, measured by `probe.py`, stands behind the first three. `CONSTANTS` is all that does not follow
+from the problem and the machine: `altopt_lab.bench.scale_cost` fits it to whole fits.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
 from altopt.defaults import DEFAULTS
+from altopt.inputs import ReducedInputs
+from altopt.inputs.directions import few_columns
 from altopt.scale.edge_stream import BLOCK_ENTRIES
 from altopt.scale.fit import FIRST_STEPS, NEXT_STEPS
-from altopt.scale.ingest import EDGE_BYTES, WEIGHT_BYTES
+from altopt.scale.ingest import DATABASE_SHARE, EDGE_BYTES, WEIGHT_BYTES
+from altopt.scale.make_inputs import MARGIN
 from altopt.scale.panel import ViewWeights
-from altopt.scale.plan import BLOCKS, PROCESS, Plan, usable
+from altopt.scale.plan import BLOCKS, Plan, columns, usable
 from altopt.scale.probe import Rates
 from altopt.scale.solve import rough_steps
+from altopt.selection.candidates import diffused_inputs
 from altopt.selection.evaluation import FEWEST_FOLDS
 
-LOAD = 1.0  # of what the rates say; `altopt bench scale` fits it
+
+@dataclass(frozen=True)
+class Constants:
+    """What a fit costs beside what the rates of the machine say.
+
+    Parameters
+    ----------
+    load : float
+        Of what the rates say of steps, encoding and files.
+    start, job : float
+        Seconds of a fit and of a job, however small.
+    training : float
+        Seconds for a row, a feature and a class in an iteration of the encoder's training.
+    tables, edge, number : float
+        Seconds to read tables, however small; for an edge; for a number of the features.
+    process, row : float
+        Bytes of a process; of a labelled row for each of its features and classes.
+    reading, of_number, of_edge : float
+        Bytes of a process that reads tables; for a number of the features that are read together; for an edge, until
+        the database has its share of the memory.
+    """
+
+    load: float
+    start: float
+    job: float
+    training: float
+    tables: float
+    edge: float
+    number: float
+    process: float
+    row: float
+    reading: float
+    of_number: float
+    of_edge: float
+
+
+CONSTANTS = Constants(
+    load=1.0,
+    start=3.0,
+    job=0.01,
+    training=1e-10,
+    tables=0.5,
+    edge=8e-07,
+    number=1e-08,
+    process=3.3e08,
+    row=16.0,
+    reading=3.6e08,
+    of_number=30.0,
+    of_edge=10.0,
+)
+
+
+ROWS = 200_000  # of features read together: a row group
+VIEWS = ViewWeights(DEFAULTS.view_weight, DEFAULTS.view_weight)
 
 
 @dataclass(frozen=True)
@@ -46,15 +107,30 @@ class Size:
         """Of the edges on disk."""
         return self.entry_bytes * self.n_entries + 8 * self.n_nodes
 
+    @cached_property
+    def inputs(self) -> ReducedInputs:
+        """What Z is made as."""
+        return diffused_inputs(self.n_nodes, self.n_features, self.n_labels)
+
+    @property
+    def n_inputs(self) -> int:
+        """Columns of Z: the features, or as many of their directions as are kept."""
+        return min(self.n_features, self.inputs.n_components)
+
+    def plan(self, memory: float) -> Plan:
+        """The panels of a fit within so much memory."""
+        return Plan.of(self.n_nodes, self.n_classes, self.n_inputs, int(memory), self.inputs.storage)
+
 
 @dataclass(frozen=True)
 class Stage:
-    """A part of the work."""
+    """A part of the work; `panels` of it can be done at the same time."""
 
     name: str
     seconds: float
     read: float = 0.0
     written: float = 0.0
+    panels: int = 1
 
 
 @dataclass(frozen=True)
@@ -65,7 +141,7 @@ class Cost:
     --------
     >>> size = Size(n_nodes=2_449_029, n_entries=123_718_280, n_features=100, n_classes=47, n_labels=196_615)
     >>> cost = cost_of(size, 2e9, Rates(read=1.1e9, write=1.2e9, entry=0.2e-9, flops=4e10))
-    >>> 1e9 < cost.memory <= 2e9, 10e9 < cost.read < 200e9, 60 < cost.seconds < 600
+    >>> 0.5e9 < cost.memory < 4e9, 10e9 < cost.read < 200e9, 30 < cost.seconds < 900
     (True, True, True)
     """
 
@@ -78,6 +154,10 @@ class Cost:
     @property
     def seconds(self) -> float:
         return sum(stage.seconds for stage in self.stages)
+
+    def seconds_on(self, workers: int) -> float:
+        """Of so many machines like this one: each takes panels, and what is no panel's is done by one of them."""
+        return sum(s.seconds * -(-s.panels // workers) / s.panels for s in self.stages)
 
     @property
     def read(self) -> float:
@@ -114,37 +194,42 @@ def in_words(seconds: float) -> str:
     return f"{seconds:.0f} s" if seconds < 600 else f"{seconds / 60:.0f} min"
 
 
-def cost_of(size: Size, memory: float, rates: Rates, plan: Plan | None = None) -> Cost:
+def cost_of(
+    size: Size, memory: float, rates: Rates, plan: Plan | None = None, constants: Constants = CONSTANTS
+) -> Cost:
     """The cost of a fit within so much memory."""
     n, d, c = size.n_nodes, size.n_features, size.n_classes
-    plan = plan or Plan.of(n, c, d, int(memory), "float16")
-    z_panels, f_panels = widths(plan.z_columns), widths(plan.f_columns)
-    item, z_item = np.dtype(plan.storage).itemsize, np.dtype(plan.z_storage).itemsize
-    solve = SolveCost(size, memory, rates, item, z_item * n * d)
-    tables = size.n_entries / 2
-    stages = [
-        Stage("reading the tables", tables * rates.edge, written=tables * EDGE_BYTES + 4 * n * d),
-        SolveCost(size, memory, rates, 4, 0).steps("diffusing X", z_panels, DEFAULTS.n_diffusion, z_item, 0),
-        *solve.rounds(f_panels),
-        solve.last(f_panels),
-        solve.folds(f_panels),
-        solve.leave_one_out(plan.width),
-        Stage(
-            "predictions", 4 * n * c / rates.read + 8 * n * c / rates.write, read=4 * n * c, written=8 * n * c
-        ),
-    ]
-    stages = [Stage(s.name, LOAD * s.seconds, s.read, s.written) for s in stages]
-    in_blocks = max(BLOCKS * n * item * max(f_panels), BLOCKS * n * 4 * max(z_panels, default=0))
+    parts, plan, edges = Parts(size, memory, rates, plan), plan or size.plan(memory), size.n_entries / 2
+    given = constants.tables + constants.edge * edges + constants.number * n * d
+    stages = (
+        Stage("reading the tables", given, written=edges * EDGE_BYTES + 4 * n * d),
+        *(replace(stage, seconds=constants.load * stage.seconds) for stage in parts.by_rates),
+        Stage("training the encoder", constants.training * parts.trained),
+        Stage("jobs", constants.start + constants.job * parts.n_jobs),
+    )
+    fitting = constants.process + constants.row * size.n_labels * (size.n_inputs + c) + parts.in_memory
+    database = min(constants.of_edge * edges, DATABASE_SHARE * memory)
+    together = constants.of_number * min(n, ROWS) * d  # and the database is not at work then
     stored = size.edge_bytes + 4 * n * d + fit_bytes(size, plan)
-    peak = min(PROCESS + in_blocks + solve.edges_in_memory(in_blocks), memory)
-    ingesting = tables * (EDGE_BYTES + (WEIGHT_BYTES if size.weighted else 0)) + 4 * n * d
-    return Cost(peak, max(stored, ingesting), tuple(stages), rates)
+    ingesting = edges * (EDGE_BYTES + (WEIGHT_BYTES if size.weighted else 0)) + 4 * n * d
+    return Cost(
+        max(fitting, constants.reading + max(database, together)), max(stored, ingesting), stages, rates
+    )
 
 
 def fit_bytes(size: Size, plan: Plan) -> int:
     """Bytes that a fit writes beside the problem: Z, the panels of two rounds, F and the predictions."""
     item, z_item = np.dtype(plan.storage).itemsize, np.dtype(plan.z_storage).itemsize
-    return size.n_nodes * (z_item * size.n_features + (2 * item + 12) * size.n_classes)
+    sketch = 2 * 4 * sum(last - first for first, last in sketched(size, plan))
+    return size.n_nodes * (z_item * size.n_inputs + sketch + (2 * item + 12) * size.n_classes)
+
+
+def sketched(size: Size, plan: Plan) -> list[tuple[int, int]]:
+    """Panels of what the directions of wide features are found from: see `make_inputs`."""
+    n, d, rank = size.n_nodes, size.n_features, size.n_inputs
+    if d <= rank:
+        return []
+    return columns(d if few_columns(n, d) else min(rank + MARGIN, n, d), plan.x_width)
 
 
 def widths(columns: list[tuple[int, int]]) -> list[int]:
@@ -152,62 +237,118 @@ def widths(columns: list[tuple[int, int]]) -> list[int]:
     return [-(-(last - first) // 8) * 8 for first, last in columns]
 
 
-@dataclass(frozen=True)
-class SolveCost:
-    """Steps on panels: what they compute, and what they read where the edges stay on disk."""
+class Parts:
+    """The parts of a fit, by the rates of the machine and by number.
 
-    size: Size
-    memory: float
-    rates: Rates
-    item: int  # bytes of a number of a panel
-    inputs: float  # bytes of Z, which P is made of
+    Parameters
+    ----------
+    size : Size
+    memory : float
+    rates : Rates
+    plan : Plan, optional
+    """
+
+    def __init__(self, size: Size, memory: float, rates: Rates, plan: Plan | None = None) -> None:
+        self.size, self.memory, self.rates = size, memory, rates
+        self.plan = plan = plan or size.plan(memory)
+        self.z_panels, self.f_panels = widths(plan.z_columns), widths(plan.f_columns)
+        self.item, self.z_item = np.dtype(plan.storage).itemsize, np.dtype(plan.z_storage).itemsize
+        self.rough = rough_steps(VIEWS)
+
+    @cached_property
+    def by_rates(self) -> list[Stage]:
+        n, c, rates, panels = self.size.n_nodes, self.size.n_classes, self.rates, self.f_panels
+        n_rounds, rough = DEFAULTS.n_rounds, self.rough
+        rounds = self.tries * (FIRST_STEPS + 1 + (n_rounds - 1) * (NEXT_STEPS + 1))
+        written, read = 8.0 * n * c, 4.0 * n * c
+        return [
+            *self.diffusing(),
+            self.steps(f"{n_rounds} rounds", panels, rounds, self.item * n_rounds, self.tries * n_rounds),
+            self.steps(
+                "the last solve", panels, 2 * (rough + 1) + 2, 4.0, 2
+            ),  # and its correction in float32
+            self.steps("held-out labels", panels, FEWEST_FOLDS * (rough + 1), 0.0, FEWEST_FOLDS),
+            self.steps("leave-one-out", self.units, rough + 2, 0.0, 0),
+            Stage("predictions", read / rates.read + written / rates.write, read, written),
+        ]
+
+    @property
+    def tries(self) -> int:
+        """Solves of a round: where there are several panels the number of steps is tried first."""
+        return 1 if len(self.f_panels) == 1 else 2
+
+    def diffusing(self) -> list[Stage]:
+        """Z, and what its directions are found from."""
+        size, known = self.size, self.plan
+        stages = [self.steps("diffusing X", self.z_panels, DEFAULTS.n_diffusion, self.z_item, 0, item=4)]
+        sketch = widths(sketched(size, known))
+        if sketch:
+            times = 1 if few_columns(size.n_nodes, size.n_features) else 2 * (size.inputs.n_power + 1)
+            count = float(DEFAULTS.n_diffusion * times)
+            made = self.steps("directions of X", sketch, count, 4.0 * times, 0, item=4)
+            product = 2.0 * size.n_nodes * size.n_features * sum(sketch) * times / self.rates.flops
+            stages = [replace(made, seconds=made.seconds + product), *stages]
+        return stages
+
+    def steps(
+        self, name: str, panels: list[int], count: float, kept: float, solves: float, item: int | None = None
+    ) -> Stage:
+        """So many steps on every panel, whose columns are then written with `kept` bytes a number."""
+        size, rates, item = self.size, self.rates, item or self.item
+        seconds = read = 0.0
+        for width in panels:
+            on_disk = self.edges_in_memory(self.blocks(width, item)) < size.edge_bytes
+            edges = size.edge_bytes * (count if on_disk else max(solves, 1.0))
+            seconds += max(count * size.n_entries * width * rates.entry * item / 2, edges / rates.read)
+            read += edges
+        inputs = self.z_item * size.n_nodes * size.n_inputs * len(panels) * solves  # of Z, which P is made of
+        encoding = 2.0 * size.n_nodes * size.n_inputs * size.n_classes * len(panels) * solves
+        written = size.n_nodes * sum(panels) * kept
+        seconds += encoding / rates.flops + inputs / rates.read + written / rates.write
+        return Stage(name, seconds, read + inputs, written, max(len(panels), 1))
+
+    def blocks(self, width: int, item: int) -> float:
+        return float(BLOCKS * self.size.n_nodes * item * width)
 
     def edges_in_memory(self, blocks: float) -> float:
         """Bytes of the edges where they are kept, else of the two buffers they are read into."""
-        fit = self.size.edge_bytes + 8 * self.size.n_nodes
+        held = self.size.edge_bytes + 8 * self.size.n_nodes
         room = usable(int(self.memory)) - blocks
-        return fit if fit <= room else min(4.0 * BLOCK_ENTRIES * self.size.entry_bytes, max(room, 0.0))
-
-    def on_disk(self, width: int) -> bool:
-        blocks = float(BLOCKS * self.size.n_nodes * self.item * width)
-        return self.edges_in_memory(blocks) < self.size.edge_bytes
-
-    def steps(self, name: str, panels: list[int], count: float, kept: float, solves: float) -> Stage:
-        """So many steps on every panel, whose columns are then written with `kept` bytes a number."""
-        size, rates = self.size, self.rates
-        seconds = read = 0.0
-        for width in panels:
-            edges = size.edge_bytes * (count if self.on_disk(width) else 1)
-            seconds += max(count * size.n_entries * width * rates.entry * self.item / 2, edges / rates.read)
-            read += edges
-        encoding = 2.0 * size.n_nodes * size.n_features * size.n_classes * len(panels) * solves
-        read += self.inputs * len(panels) * solves
-        written = size.n_nodes * sum(panels) * kept
-        seconds += encoding / rates.flops + self.inputs * len(panels) * solves / rates.read
-        return Stage(name, seconds + written / rates.write, read, written)
-
-    def rounds(self, panels: list[int]) -> list[Stage]:
-        """The rounds: a few steps each and the one that says how near they came."""
-        n_rounds = DEFAULTS.n_rounds
-        count = FIRST_STEPS + 1 + (n_rounds - 1) * (NEXT_STEPS + 1)
-        return [self.steps(f"{n_rounds} rounds", panels, count, self.item * n_rounds, n_rounds)]
-
-    def last(self, panels: list[int]) -> Stage:
-        """The last solve, and its correction in float32."""
-        return self.steps("the last solve", panels, 2 * (self.rough + 1) + 2, 4.0, 2)
-
-    def folds(self, panels: list[int]) -> Stage:
-        """Solves with an encoder that did not see some of the labels."""
-        return self.steps("held-out labels", panels, FEWEST_FOLDS * (self.rough + 1), 0.0, FEWEST_FOLDS)
-
-    def leave_one_out(self, width: int) -> Stage:
-        """Solves for unit vectors of some of the labelled nodes, so many at a time."""
-        n_nodes = self.size.n_nodes
-        most = max(DEFAULTS.exact_min, min(DEFAULTS.exact_labels, int(DEFAULTS.exact_work / n_nodes)))
-        units = [width] * -(-min(most, self.size.n_labels) // width)
-        return self.steps("leave-one-out", units, self.rough + 2, 0.0, 0)
+        return held if held <= room else min(4.0 * BLOCK_ENTRIES * self.size.entry_bytes, max(room, 0.0))
 
     @property
-    def rough(self) -> int:
-        """Steps of a rough solve."""
-        return rough_steps(ViewWeights(DEFAULTS.view_weight, DEFAULTS.view_weight))
+    def in_memory(self) -> float:
+        """Bytes of the largest panel's blocks and of the edges beside them."""
+        panels = [(width, self.item) for width in self.f_panels] + [(width, 4) for width in self.z_panels]
+        blocks = max(self.blocks(*panel) for panel in panels)
+        return blocks + self.edges_in_memory(blocks)
+
+    @property
+    def units(self) -> list[int]:
+        """Panels of unit vectors: some of the labelled nodes are taken out exactly, unless they have many neighbours.
+
+        A walk of two steps comes back to a node of degree k in about 1 of k cases.
+        """
+        size = self.size
+        unlabelled, labelled = np.asarray(VIEWS.bounds.step_scale)
+        degree = size.n_entries / size.n_nodes
+        if DEFAULTS.exact_rtol * degree * unlabelled * labelled * (unlabelled - 1.0) > 1.0:
+            return []
+        most = max(DEFAULTS.exact_min, min(DEFAULTS.exact_labels, int(DEFAULTS.exact_work / size.n_nodes)))
+        return [self.plan.width] * -(-min(most, size.n_labels) // self.plan.width)
+
+    @property
+    def trained(self) -> float:
+        """Rows, features and classes that the encoder's training goes through, in all iterations."""
+        n_labels = self.size.n_labels
+        pseudo = min(DEFAULTS.pseudo_limit, self.size.n_nodes)
+        of_rounds = DEFAULTS.n_rounds * DEFAULTS.n_epochs * (n_labels + pseudo)
+        of_all = (1 + FEWEST_FOLDS) * DEFAULTS.n_warmup * n_labels + of_rounds
+        return float(of_all * self.size.n_inputs * self.size.n_classes)
+
+    @property
+    def n_jobs(self) -> int:
+        """Of a fit: those of each panel, and those that there are once, for a round or for a fold."""
+        panels, rounds = len(self.f_panels), DEFAULTS.n_rounds
+        of_panels = panels * (self.tries * rounds + FEWEST_FOLDS + 2) + len(self.z_panels) + len(self.units)
+        return of_panels + 3 * rounds + 2 * FEWEST_FOLDS + 9

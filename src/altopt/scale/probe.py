@@ -31,15 +31,12 @@ class Rates:
         Seconds for an entry of the adjacency and a column of F in a step.
     flops : float
         Multiplications and additions a second, in the product that makes P.
-    edge : float
-        Seconds for an edge that is read, numbered and sorted.
     """
 
     read: float
     write: float
     entry: float
     flops: float
-    edge: float = 0.8e-6
 
 
 def measure(folder: Path) -> Rates:
