@@ -14,14 +14,9 @@ def in_words(records: list[Record]) -> str:
     if beside_memory is not None:
         files, whole = beside_memory["on_files"], beside_memory["in_memory"]
         read = beside_memory["ingestion"]
-        limit = (
-            f"in a cgroup of {files['limit_gb']:g} GB, cached pages of files counted"
-            if files["limit_gb"]
-            else f"without a cgroup ({files['limit']})"
-        )
         lines.append(
             f"- {beside_memory['nodes']:,} nodes, {beside_memory['edges']:,} edges with `--memory "
-            f"{beside_memory['memory_gb']:g}GB`, {limit}: peak {files['peak_gb']:.2f} GB of the process, "
+            f"{beside_memory['memory_gb']:g}GB`, {within(files)}: peak {files['peak_gb']:.2f} GB of the process, "
             f"{files['seconds']:.0f} s, {beside_memory['times']:.2f} times the {whole['seconds']:.0f} s of the fit in "
             f"memory, which took {whole['peak_gb']:.1f} GB; ingestion apart ({read['seconds']:.0f} s, "
             f"{1e6 * read['seconds'] / beside_memory['edges']:.2f} s a million edges, {read['peak_gb']:.2f} GB). "
@@ -37,13 +32,20 @@ def in_words(records: list[Record]) -> str:
             ratio = f", {node / of_one:.2f} times that of the graph above"
         lines.append(
             f"- {many['times']:g} times that, {many['nodes']:,} nodes and {many['edges']:,} edges, with `--memory "
-            f"{many['memory_gb']:g}GB`: peak {files['peak_gb']:.2f} GB, {files['seconds'] / 60:.0f} min, "
-            f"{node:.0f} microseconds a node{ratio}; ingestion {read['seconds'] / 60:.0f} min, "
+            f"{many['memory_gb']:g}GB`, {within(files)}: peak {files['peak_gb']:.2f} GB, "
+            f"{files['seconds'] / 60:.0f} min, {node:.0f} microseconds a node{ratio}; ingestion {read['seconds'] / 60:.0f} min, "
             f"{read['peak_gb']:.2f} GB. {many['right']:.2%} of the nodes without a label are right."
         )
     bits = {record["problem"]: record for record in records if record["bench"] == "same bits"}
     lines += [in_words_of_bits(record) for record in bits.values()]
     return "\n".join(lines)
+
+
+def within(files: Record) -> str:
+    """The limit that a fit was under, if any."""
+    if files["limit_gb"]:
+        return f"in a cgroup of {files['limit_gb']:g} GB, cached pages of files counted"
+    return f"without a cgroup ({files['limit']})"
 
 
 def in_words_of_bits(record: Record) -> str:

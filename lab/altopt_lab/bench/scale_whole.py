@@ -1,6 +1,6 @@
 """Whole fits on files: beside the same fit in memory, under a limit of all memory, and of a graph many times as large.
 
-usage: python -m altopt_lab.bench.scale_whole beside [--size products] [--memory 2GB] [--limit 2.5e9]
+usage: python -m altopt_lab.bench.scale_whole beside [--size products] [--memory 2GB] [--limit 2.5GB]
        python -m altopt_lab.bench.scale_whole large [--times 10] [--memory 6GB]
        both: [--record results/scale.jsonl] [--page docs/scale.md]
 
@@ -116,7 +116,22 @@ def right(place: str, tables: str) -> dict[str, Any]:
 # the two questions
 
 
-def beside(size: str, memory: float, limit: float) -> Record:
+def on_files_within(limit: float | None, problem: Path, memory: float, place: Path) -> dict[str, Any]:
+    """The fit in a process of its own, whose memory with all cached pages is limited where that can be."""
+    drop_cached(problem)
+    with memory_group(limit) as group:
+        found = worker.run(
+            "on_files",
+            tasks=TASKS,
+            group=group.folder,
+            folder=str(problem),
+            memory=memory,
+            place=str(place),
+        )
+    return found | group.told
+
+
+def beside(size: str, memory: float, limit: float | None) -> Record:
     """A fit within `memory`, under a limit, beside the fit in memory, ingestion apart."""
     tables = Path(worker.run("tables", tasks=PARTS, size=size, times=1.0)["folder"])
     kept, place = (graphs.cache_folder() / f"whole-{size}-{name}" for name in ("kept", "files"))
@@ -127,12 +142,7 @@ def beside(size: str, memory: float, limit: float) -> Record:
     drop_cached(tables)
     made = worker.run("ingestion", tasks=PARTS, size=size, times=1.0, memory=memory, target=problem)
     whole = worker.run("in_memory", tasks=TASKS, folder=problem, kept=str(kept))
-    drop_cached(place)
-    with memory_group(limit) as group:
-        files = worker.run(
-            "on_files", tasks=TASKS, group=group.folder, folder=problem, memory=memory, place=str(place)
-        )
-    files |= group.told
+    files = on_files_within(limit, Path(problem), memory, place)
     both = worker.run("compared", tasks=TASKS, place=str(place), kept=str(kept))
     for folder in (kept, place):
         shutil.rmtree(folder)
@@ -157,7 +167,7 @@ def beside(size: str, memory: float, limit: float) -> Record:
     }
 
 
-def large(size: str, times: float, memory: float) -> Record:
+def large(size: str, times: float, memory: float, limit: float | None) -> Record:
     """A graph many times as large, once through; what a run that was stopped has finished is not done again."""
     _, tables = datasets(size, times)
     place = graphs.cache_folder() / f"whole-{size}-{times:g}x-{memory / 1e9:g}GB"
@@ -176,7 +186,7 @@ def large(size: str, times: float, memory: float) -> Record:
     def fitted() -> dict[str, Any]:
         for name in ("jobs", "model"):  # of a fit that was stopped: its time is told as a whole
             shutil.rmtree(place / name, ignore_errors=True)
-        return worker.run("on_files", tasks=TASKS, folder=str(problem), memory=memory, place=str(place))
+        return on_files_within(limit, problem, memory, place)
 
     made = done.stage("ingested", ingested)
     for name in ("edges", "features"):  # room for the fit
@@ -233,14 +243,16 @@ def main() -> None:
     parser.add_argument("--size", default="products", choices=list(graphs.SIZES))
     parser.add_argument("--times", type=float, default=10.0)
     parser.add_argument("--memory", help="the fit's own limit; by default 2GB, of the large one 6GB")
-    parser.add_argument("--limit", type=float, default=2.5e9, help="of all memory, in bytes")
+    parser.add_argument("--limit", help="of all memory; by default 1.25 times the fit's own")
     parser.add_argument("--record", type=Path, default=Path("results/scale.jsonl"))
     parser.add_argument("--page", type=Path)
     asked = parser.parse_args()
+    memory = bytes_of(asked.memory or {"large": "6GB"}.get(asked.question, "2GB"))
+    limit = 1.25 * memory if asked.limit is None else bytes_of(asked.limit)
     if asked.question == "beside":
-        found = beside(asked.size, bytes_of(asked.memory or "2GB"), asked.limit)
+        found = beside(asked.size, memory, limit)
     elif asked.question == "large":
-        found = large(asked.size, asked.times, bytes_of(asked.memory or "6GB"))
+        found = large(asked.size, asked.times, memory, limit)
     if asked.question != "page":
         print(found, flush=True)
         append_record(asked.record, found | made_on_files())

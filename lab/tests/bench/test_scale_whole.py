@@ -51,13 +51,14 @@ def test_a_large_fit_goes_on_after_its_last_stage(tiny, monkeypatch, tmp_path):
 
     monkeypatch.setattr(scale_whole, "on_files", stopped)
     with pytest.raises(KeyboardInterrupt):
-        scale_whole.large("cora", 2.0, 1e9)
+        scale_whole.large("cora", 2.0, 1e9, None)
     assert not list((tmp_path / "cache").glob("large-*/edges"))
     monkeypatch.setattr(scale_whole, "on_files", fitted)
-    record = scale_whole.large("cora", 2.0, 1e9)
+    record = scale_whole.large("cora", 2.0, 1e9, None)
     assert tiny == ["tables", "ingestion", "on_files", "on_files", "right"]
     assert (record["nodes"], record["edges"]) == (1200, 3000)
     assert record["right"] > 0.5
+    assert "without a cgroup" in scale_page.in_words([record])
     assert list((tmp_path / "cache").iterdir()) == []
 
 
