@@ -22,7 +22,7 @@ REPEATS = 10  # of steps, and trials of each kill
 FITS = 2  # of each runner, beside one to warm up
 MEMORY = 2e9
 CLASSES = 96  # two panels
-RUNNERS = {"products": 1 / 8, "arxiv": 8.0}  # of a size: where the last solve takes 10 to 60 s on one core
+RUNNERS = {"products": 1 / 4, "arxiv": 8.0}  # of a size: where the last solve takes 10 to 60 s on one core
 KILLED: dict[str, Any] = {
     "size": "cora",
     "times": 2.0,

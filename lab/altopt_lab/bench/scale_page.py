@@ -34,8 +34,8 @@ def in_words(records: list[Record]) -> str:
             f"- {many['times']:g} times that, {many['nodes']:,} nodes and {many['edges']:,} edges, with `--memory "
             f"{many['memory_gb']:g}GB`, {within(files)}: peak {files['peak_gb']:.2f} GB, "
             f"{files['seconds'] / 60:.0f} min, {node:.0f} microseconds a node{ratio}; "
-            f"ingestion {read['seconds'] / 60:.0f} min, {read['peak_gb']:.2f} GB. {many['right']:.2%} of the nodes without "
-            "a label are right."
+            f"ingestion {read['seconds'] / 60:.0f} min, {read['peak_gb']:.2f} GB. {many['right']:.2%} of the nodes "
+            "without a label are right."
         )
     bits = {record["problem"]: record for record in records if record["bench"] == "same bits"}
     lines += [in_words_of_bits(record) for record in bits.values()]
