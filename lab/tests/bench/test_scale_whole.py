@@ -5,9 +5,11 @@ from importlib import import_module
 
 import pytest
 
+from altopt.scale.plan import Plan
 from altopt_lab.bench import graphs, memory_group, scale_page, scale_whole, worker
 from altopt_lab.bench.memory_group import Kind, drop_cached
 from altopt_lab.bench.page import page
+from altopt_lab.bench.scale_bits import BUDGETS
 from altopt_lab.experiments.work import made_on_files
 
 
@@ -106,3 +108,19 @@ def test_cached_pages_are_given_back_and_the_files_stay(tmp_path):
     (tmp_path / "in" / "file").write_bytes(b"some")
     drop_cached(tmp_path)
     assert (tmp_path / "in" / "file").read_bytes() == b"some"
+
+
+def test_a_record_of_bits_says_in_how_many_panels_they_are_the_same():
+    record = {"bench": "same bits", "problem": "arxiv", "hashes": {"60 MB": "f0", "Ray, 2 workers": "f0"}}
+    record |= {"one_hash": True, "killed_in": ["solve panel"], "F_error": 1e-6, "same_argmax": 1.0}
+    record |= {"panels": {"60 MB": 1, "Ray, 2 workers": 5}, "same_labels": 0.9999}
+    told = scale_page.in_words([record])
+    assert "the same bits of F by 60 MB; Ray, 2 workers (1 kinds), F in 1 and 5 panels." in told
+    assert "its largest column is the same on 100.000% of the nodes, and the label on 99.990%" in told
+    assert "F in 1 panel." in scale_page.in_words([record | {"panels": {"60 MB": 1}}])
+
+
+def test_workers_of_the_same_bits_share_several_panels_where_the_graph_has_room():
+    graph = graphs.SIZES["arxiv"]
+    plan = Plan.of(graph.n_nodes, graph.n_classes, graph.n_features, int(min(BUDGETS["arxiv"])), "float32")
+    assert len(plan.f_columns) == 5
