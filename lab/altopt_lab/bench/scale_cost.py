@@ -120,13 +120,21 @@ def fit(place: str, memory: float) -> dict[str, Any]:
 
 
 def held(records: list[Record]) -> list[tuple[Record, Size, Rates, Parts]]:
-    """The last record of each case, and what the model says of it by number."""
+    """The last record of each case, and what the model says of it by number, with the median of each rate."""
     last = {tuple(record["case"]): record for record in records if record["bench"] == BENCH}
-    found = []
+    rates, found = typical(list(last.values())), []
     for (*_, memory), record in sorted(last.items(), key=lambda item: item[1]["problem"]["n_entries"]):
-        size, rates = Size(**record["problem"]), Rates(**record["rates"])
+        size = Size(**record["problem"])
         found.append((record, size, rates, Parts(size, memory, rates)))
     return found
+
+
+def typical(records: list[Record]) -> Rates:
+    """The median of each rate: those of one moment are off where another process was at work."""
+    names = [field.name for field in fields(Rates)]
+    return Rates(
+        *(float(np.median([record["rates"][name] for record in records] or [1.0])) for name in names)
+    )
 
 
 def fitted_constants(records: list[Record]) -> Constants:
@@ -134,35 +142,40 @@ def fitted_constants(records: list[Record]) -> Constants:
     cases = [case for case in held(records) if tuple(case[0]["case"]) in FITTED]
     if len(cases) < 4:
         raise InputError(f"{len(cases)} of {len(FITTED)} cases are on record; measure at least 4 first.")
+    whole = [record["reading"]["seconds"] + record["fitting"]["seconds"] for record, *_ in cases]
     seconds = nearest(
         [
             [sum(stage.seconds for stage in parts.by_rates), 1.0, parts.n_jobs, parts.trained]
             for _, _, _, parts in cases
         ],
         [record["fitting"]["seconds"] for record, *_ in cases],
+        whole,
     )
     tables = nearest(
         [[1.0, size.n_entries / 2, size.n_nodes * size.n_features] for _, size, _, _ in cases],
         [record["reading"]["seconds"] for record, *_ in cases],
+        whole,
     )
     memory = nearest(
         [[1.0, size.n_labels * (size.n_inputs + size.n_classes)] for _, size, _, _ in cases],
         [1e9 * record["fitting"]["peak_gb"] - parts.in_memory for record, _, _, parts in cases],
+        [1e9 * record["fitting"]["peak_gb"] for record, *_ in cases],
     )
     reading = memory_of_reading([(record, size) for record, size, _, _ in cases])
     return Constants(*(float(f"{value:.3g}") for value in (*seconds, *tables, *memory, *reading)))
 
 
-def nearest(amounts: list[list[float]], measured: list[float]) -> Any:
-    """What each amount costs, none below zero, by least squares of relative errors.
+def nearest(amounts: list[list[float]], measured: list[float], whole: list[float]) -> Any:
+    """What each amount costs, none below zero, by least squares of errors relative to the whole.
 
-    >>> nearest([[1.0, 1.0], [1.0, 10.0], [1.0, 100.0]], [3.0, 12.0, 102.0]).round(6).tolist()
+    >>> measured = [3.0, 12.0, 102.0]
+    >>> nearest([[1.0, 1.0], [1.0, 10.0], [1.0, 100.0]], measured, measured).round(6).tolist()
     [2.0, 1.0]
     """
-    A, b = np.array(amounts, np.float64), np.maximum(np.array(measured, np.float64), 1e-9)
+    A, b, weights = (np.array(numbers, np.float64) for numbers in (amounts, measured, whole))
     unit = A.max(axis=0)  # amounts differ by many powers of ten
     unit[unit == 0] = 1.0
-    return nnls(A / unit / b[:, None], np.ones(len(b)))[0] / unit
+    return nnls(A / unit / weights[:, None], b / weights)[0] / unit
 
 
 def memory_of_reading(cases: list[tuple[Record, Size]]) -> tuple[float, float, float]:
@@ -224,7 +237,7 @@ def page_of(records: list[Record], constants: Constants) -> str:
     out = [row for row in rows if row["note"] == "held out"]
     cases = formatted({"title": "", "columns": COLUMNS, "rows": rows})
     time, memory = worst(out)
-    rates = typical(records)
+    rates = held(records)[0][2]
     head = (
         f"Fitted to {len(rows) - len(out)} whole fits, ingestion and predictions included, and held to {len(out)} "
         f"others: at these time is off by {time:.0%} at most, memory by {memory:.0%}."
@@ -262,12 +275,6 @@ def worst(rows: list[dict[str, Any]]) -> tuple[float, float]:
         max((abs(row["time_error"]) for row in rows), default=float("nan")),
         max((abs(row["memory_error"]) for row in rows), default=float("nan")),
     )
-
-
-def typical(records: list[Record]) -> Rates:
-    """The median of each rate."""
-    all_of_them = [record["rates"] for record, *_ in held(records)]
-    return Rates(**{name: float(np.median([one[name] for one in all_of_them])) for name in all_of_them[0]})
 
 
 def verdict(records: list[Record], constants: Constants) -> Record:

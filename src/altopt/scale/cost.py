@@ -68,18 +68,18 @@ class Constants:
 
 
 CONSTANTS = Constants(
-    load=1.0,
-    start=3.0,
-    job=0.01,
-    training=1e-10,
-    tables=0.5,
-    edge=8e-07,
-    number=1e-08,
-    process=3.3e08,
-    row=16.0,
-    reading=3.6e08,
-    of_number=30.0,
-    of_edge=10.0,
+    load=0.788,
+    start=0.0,
+    job=0.0395,
+    training=1.05e-10,
+    tables=0.107,
+    edge=2.88e-08,
+    number=8.4e-08,
+    process=325000000.0,
+    row=17.4,
+    reading=354000000.0,
+    of_number=26.7,
+    of_edge=42.4,
 )
 
 

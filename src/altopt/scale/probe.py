@@ -16,6 +16,7 @@ from altopt.threads import kernel_threads
 
 PROBE_BYTES = 1 << 27  # written and read
 PIECE = 1 << 23  # bytes at a time
+REPEATS = 10  # of a step and of a product: the best counts, as others may be at work
 PROBE_NODES, PROBE_DEGREE, PROBE_WIDTH = 400_000, 10, 48  # F of these does not fit the processor's cache
 
 
@@ -90,7 +91,7 @@ def entry_seconds() -> float:
     X, out = (aligned((n, PROBE_WIDTH), np.dtype(np.float16)) for _ in range(2))
     X[...] = 0
     scale, seconds = np.ones(n, np.float32), []
-    for _ in range(3):
+    for _ in range(REPEATS):
         begin = time.perf_counter()
         kernels().step(
             indptr,
@@ -115,7 +116,7 @@ def entry_seconds() -> float:
 def product_rate() -> float:
     """Multiplications and additions a second of a block of rows times the encoder."""
     rows, W, seconds = np.ones((1 << 13, 128), np.float32), np.ones((128, 64), np.float32), []
-    for _ in range(5):
+    for _ in range(REPEATS):
         begin = time.perf_counter()
         rows @ W
         seconds.append(time.perf_counter() - begin)
