@@ -24,6 +24,7 @@ import numpy as np
 
 from altopt.arrays import Array
 from altopt.errors import InputError
+from altopt.io import circumstances
 from altopt.io.files import disk_error, disk_errors, flush_to_disk, new_folder
 
 FORMAT = "altopt-model"
@@ -49,6 +50,7 @@ def write_folder(
     Returns the new checksum. `durable=False` leaves out the waits for the disk, without which a power cut, but no
     kill, may damage the folder.
     """
+    head = {"circumstances": circumstances.here()} | head
     head = json.loads(json.dumps(head))  # as a reader will find it
     refuse_foreign(path, head["kind"])
     with new_folder(path), folder_lock(path), disk_errors(path), removed_on_failure(path):

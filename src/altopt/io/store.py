@@ -7,6 +7,7 @@ from typing import Any
 from altopt.arrays import Array
 from altopt.errors import InputError, MissingExtra
 from altopt.fitted.model import FittedModel
+from altopt.io import circumstances
 from altopt.io.array_io import with_prefix
 from altopt.io.codec import NOTHING_GIVEN, Given, decode, encode
 from altopt.io.fitted_checks import check_arrays, check_inputs, check_parts
@@ -35,6 +36,7 @@ def save(stored: Stored, path: Path) -> str:
     head: dict[str, Any] = {"format": FORMAT, "kind": "model", "version": VERSION}
     head["parameters"] = encode_all(stored.parameters, arrays, "parameters")
     head["columns"] = stored.columns
+    head["circumstances"] = circumstances.of(stored.fitted)
     with stored.fitted.lock:
         values = {
             entry.name: getattr(stored.fitted, entry.name) for entry in fields(FittedModel) if entry.init
@@ -84,6 +86,7 @@ def decoded(head: dict[str, Any], arrays: dict[str, Array], given: Given) -> Sto
     values["encoder"].restore(with_prefix(arrays, "encoder."))
     fitted = FittedModel(**values)
     check_parts(fitted, first)
+    circumstances.put(fitted, circumstances.read(head))
     return Stored(parameters, columns, fitted, head["checksum"])
 
 

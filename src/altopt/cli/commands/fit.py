@@ -1,6 +1,7 @@
 """altopt fit: from tables of edges, features and labels to a stored model, predictions and a report."""
 
 import json
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -124,6 +125,7 @@ def fit(
     from altopt import AltOpt
     from altopt.cli import outputs
     from altopt.cli.tables import Files, read_problem
+    from altopt.io import circumstances
     from altopt.io.files import new_folder
 
     names = column_names(node, source, target, weight, label)
@@ -163,8 +165,11 @@ def fit(
     if dry_run:
         return
     with new_folder(out):
+        began = time.perf_counter()
         with Rounds(quiet) as on_round:
             model.fit(X, y, graph=graph, on_round=on_round, checkpoint=out / "checkpoint", resume=resume)
+        seconds = None if resume else time.perf_counter() - began  # a resumed fit began earlier
+        circumstances.put(model.fitted_, circumstances.here(seconds))
         with outputs.replaced_by_a_fit(out):
             written = write_outputs(model, problem.ids, out, predictions_format, quiet)
     if as_json:

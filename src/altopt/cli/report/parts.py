@@ -1,22 +1,22 @@
 """What a report says of the fit itself: class sizes, what the graph is worth, the parts chosen, and how it went."""
 
-import platform
-import sys
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from altopt import AltOpt, __version__
+from altopt import AltOpt
 from altopt.arrays import Array
 from altopt.cli.report.held_out import details
 from altopt.drawing import charts
 from altopt.drawing.charts import Series, percent
 from altopt.drawing.html import Html, element, join, table
 from altopt.drawing.palette import GIVEN, PREDICTED
+from altopt.io.circumstances import PEAK, SECONDS, Circumstances, of
 
 MAX_BARS = 30  # further classes are summed in one bar
 MAX_COLUMNS = 60
+UNRECORDED = "not recorded"
 
 
 def class_sizes(model: AltOpt) -> Html:
@@ -133,7 +133,11 @@ def how_it_went(model: AltOpt) -> Html:
         details("Settings", table(("Setting", "Value"), settings_of(model), caption="Settings")),
         details(
             "Versions, time and memory",
-            table(("What", "Value"), circumstances(model), caption="Circumstances"),
+            table(
+                ("What", "Value"),
+                circumstances(of(model.fitted_), seconds_of(model), model.seed_),
+                caption="Circumstances of the fit",
+            ),
         ),
         details("The objective, round by round", trace(model)),
     )
@@ -159,36 +163,27 @@ def shown(value: Any) -> str:
     return text if len(text) <= 200 else text[:199] + "…"
 
 
-def circumstances(model: AltOpt) -> list[tuple[str, str]]:
-    """Versions of what computed, the seconds of the rounds, and the memory of this process."""
-    import scipy
-    import sklearn
-
-    from altopt.operator.kernels.dispatch import description
-
-    seconds = sum(float(entry.get("seconds", 0.0)) for entry in model.trace_)
-    tried = sum(float(entry.get("seconds", 0.0)) for entry in model.choice_.get("considered", []))
-    rows = [
-        ("altopt", f"{__version__} ({description()})"),
-        ("Python", platform.python_version()),
-        ("numpy, scipy, scikit-learn", f"{np.__version__}, {scipy.__version__}, {sklearn.__version__}"),
-        ("System", f"{platform.system()} {platform.machine()}"),
-        ("Seconds of the rounds", f"{seconds:.2f}"),
-        ("Seconds of candidates judged", f"{tried:.2f}"),
-        ("Seed", str(model.seed_)),
-    ]
-    peak = peak_memory()
-    return rows if peak is None else [*rows, ("Peak memory of the process", f"{peak / 1e6:,.0f} MB")]
+def circumstances(
+    found: Circumstances | None, seconds: Mapping[str, float], seed: int
+) -> list[tuple[str, str]]:
+    """Versions, seconds and memory of the fit as they were recorded with the model, and its seed."""
+    told = (found or {}).copy()
+    whole, peak = told.pop(SECONDS, None), told.pop(PEAK, None)
+    rows = list(told.items()) if found else [("Versions", UNRECORDED)]
+    rows.append(("Seconds of the whole fit", UNRECORDED if whole is None else f"{whole:.2f}"))
+    rows += [(name, f"{value:.2f}") for name, value in seconds.items()]
+    rows.append(("Peak memory of the process", UNRECORDED if peak is None else f"{peak / 1e6:,.0f} MB"))
+    return [*rows, ("Seed", str(seed))]
 
 
-def peak_memory() -> float | None:
-    """The most memory that this process has had, in bytes, where the system says so."""
-    try:
-        import resource
-    except ImportError:
-        return None
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return float(peak if sys.platform == "darwin" else 1024 * peak)
+def seconds_of(model: AltOpt) -> dict[str, float]:
+    """Where the time went, as far as the fit says."""
+    return {
+        "Seconds of the rounds": sum(float(entry.get("seconds", 0.0)) for entry in model.trace_),
+        "Seconds of candidates judged": sum(
+            float(entry.get("seconds", 0.0)) for entry in model.choice_.get("considered", [])
+        ),
+    }
 
 
 def trace(model: AltOpt) -> Html:
