@@ -1,7 +1,9 @@
 """The commands about a stored model, on a model that was fitted with --memory."""
 
 import json
+import re
 import shutil
+from html import unescape
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +16,8 @@ pytest.importorskip("duckdb")
 
 from altopt import AltOpt
 from altopt.cli.main import run
+from altopt.cli.report import part_of_graph, stored
+from altopt.cli.report.page import SECTIONS
 from altopt.scale.stored import StoredModel
 from problems_on_disk import communities
 
@@ -136,11 +140,61 @@ def test_export_to_other_formats_is_refused(fitted, capsys):
 
 
 def test_report(fitted):
+    """The sections of every report, in their order, with what only a model of files can and cannot say."""
     assert run(["report", str(fitted[0] / "out")]) == 0
     page = (fitted[0] / "out" / "report.html").read_text()
-    assert "How good is it?" in page
-    assert f"{N:,}" in page
-    assert "What to label next" in page
+    assert re.findall(r'<section id="(\w+)"', page) == [*SECTIONS, "unsaid"]
+    words = " ".join(unescape(re.sub("<[^>]+>", " ", page.split("<body>")[1])).split())
+    for said in (
+        f"Nodes {N}",
+        "Can its probabilities be trusted?",
+        "Each class's share of the given labels",
+        "no candidates were compared",
+        "x4 measurement robust centre and scale",
+        "Least sure of the others",
+        "label_weight",
+        f"numpy, scipy, scikit-learn {np.__version__}",
+        "Peak memory of the process",
+        "Labels changed",
+        "Not known: a fit with --memory does not fit the features alone",
+    ):
+        assert said in words, said
+    drawn = json.loads(re.search(r'id="graph-data">(.*?)</script>', page)[1])
+    assert sorted(drawn["ids"]) == [f"n{k:04d}" for k in range(N)]
+    assert len(drawn["edges"]) == 2 * StoredModel.load(fitted[0] / "out" / "model").graph.csr.n_entries // 2
+    assert {len(drawn[name]) for name in ("x", "y", "label", "doubt")} == {N}
+
+
+def test_a_report_of_a_large_graph_draws_neighbourhoods(fitted, monkeypatch):
+    """Of a graph beyond the limit: the nodes that someone may want to look at, with neighbours and edges of theirs."""
+    monkeypatch.setattr(part_of_graph, "MAX_NODES", 150)
+    monkeypatch.setattr(part_of_graph, "MAX_EDGES", 60)
+    monkeypatch.setattr(stored, "N_DOUBTFUL", 5)
+    monkeypatch.setattr(stored, "N_GIVEN", 3)
+    model = StoredModel.load(fitted[0] / "out" / "model")
+    stored.stored_report(model, fitted[0] / "report.html")
+    page = (fitted[0] / "report.html").read_text()
+    drawn = json.loads(re.search(r'id="graph-data">(.*?)</script>', page)[1])
+    n = len(drawn["ids"])
+    assert f"{n} of {N} nodes: those in most doubt" in page
+    assert len(drawn["edges"]) == 2 * 60
+    assert {node for node, _ in model.suggest(12)} <= set(drawn["ids"])
+    rows = model.rows(drawn["ids"])
+    assert rows.codes.tolist() == drawn["label"]
+    assert np.flatnonzero(rows.given).tolist() == drawn["given"]
+    places = model.graph.positions(drawn["ids"])
+    for a, b in np.reshape(drawn["edges"], (-1, 2)):
+        assert places[b] in model.system.rows(places[[a]])[1]
+
+
+def test_a_report_after_an_update_says_that_the_estimate_is_out_of_date(fitted):
+    model = StoredModel.load(fitted[0] / "out" / "model")
+    node, _ = model.suggest(1)[0]
+    model.update(labels={node: "red"})
+    assert run(["report", str(fitted[0] / "out")]) == 0
+    page = (fitted[0] / "out" / "report.html").read_text()
+    assert page.count("out of date") >= 2
+    assert "Class sizes" in page
 
 
 @pytest.mark.parametrize("command", ["label", "explore"])

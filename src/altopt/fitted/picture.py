@@ -25,30 +25,45 @@ def picture_of(model: FittedModel) -> dict[str, Any]:
         graph = model.graph
         order = community_order(graph.adjacency)
         sizes = np.bincount(model.labels, minlength=len(model.classes))
-        shared = {
-            "classes": [name_of(name) for name in model.classes.tolist()],
-            "colours": class_colours(sizes.tolist()),
-            "sizes": sizes.tolist(),
-            "n_nodes": graph.n_nodes,
-            "n_edges": graph.n_edges,
-        }
+        facts = shared(model.classes, sizes, graph.n_nodes, graph.n_edges)
         if graph.n_nodes <= MAX_NODES and graph.n_edges <= MAX_EDGES:
-            places = np.round(1000 * positions(graph.adjacency, order, model.seed)).astype(int)[order]
-            drawn = {"x": places[:, 0].tolist(), "y": places[:, 1].tolist()}
-            return shared | nodes_of(model, graph.adjacency, graph.ids, order) | drawn
+            places = laid_out(graph.adjacency, order, model.seed)
+            return facts | nodes_of(model, graph.adjacency, graph.ids, order) | places
         regions = Regions.of(model, graph.adjacency, order)
-        return shared | nodes_of(model, graph.adjacency, graph.ids, regions.sampled) | regions.record()
+        return facts | nodes_of(model, graph.adjacency, graph.ids, regions.sampled) | regions.record()
+
+
+def shared(classes: Array, sizes: Array, n_nodes: int, n_edges: int) -> dict[str, Any]:
+    """What every picture says of its graph: names, colours and sizes of the classes, nodes and edges."""
+    return {
+        "classes": [name_of(name) for name in classes.tolist()],
+        "colours": class_colours(sizes.tolist()),
+        "sizes": sizes.tolist(),
+        "n_nodes": n_nodes,
+        "n_edges": n_edges,
+    }
+
+
+def laid_out(adjacency: Any, order: Array, seed: int) -> dict[str, Any]:
+    """Where each node stands, in this order, which goes community by community."""
+    places = np.round(1000 * positions(adjacency, order, seed)).astype(int)[order]
+    return {"x": places[:, 0].tolist(), "y": places[:, 1].tolist()}
 
 
 def nodes_of(model: FittedModel, adjacency: Any, ids: Array, nodes: Array) -> dict[str, Any]:
     """Ids, labels, doubt and edges of these nodes, by their place in the list."""
-    probabilities = model.readout.soften(model.scores[nodes], model.kinds(nodes))
-    doubt = 1.0 - probabilities[np.arange(len(nodes)), model.labels[nodes]]
-    given = model.codes[nodes] != UNKNOWN
-    edges = sp.triu(sp.csr_array(adjacency[nodes][:, nodes])).tocoo()
+    P = model.readout.soften(model.scores[nodes], model.kinds(nodes))
+    names = [ids.item(int(k)) for k in nodes]
+    return described(names, model.labels[nodes], model.codes[nodes] != UNKNOWN, P, adjacency[nodes][:, nodes])
+
+
+def described(names: list[Any], labels: Array, given: Array, P: Array, adjacency: Any) -> dict[str, Any]:
+    """The same of nodes with these class numbers and probabilities, and the edges between them."""
+    doubt = 1.0 - P[np.arange(len(labels)), labels]
+    edges = sp.triu(sp.csr_array(adjacency)).tocoo()
     return {
-        "ids": [name_of(ids.item(int(k))) for k in nodes],
-        "label": model.labels[nodes].tolist(),
+        "ids": [name_of(name) for name in names],
+        "label": labels.tolist(),
         "doubt": np.where(given, 0, np.round(100 * doubt)).astype(int).tolist(),
         "given": np.flatnonzero(given).tolist(),
         "edges": np.stack([edges.row, edges.col], axis=1).ravel().tolist(),
@@ -116,6 +131,11 @@ def figure(drawn: dict[str, Any], name: str) -> Html:
         what = (
             f"{len(drawn['ids']):,} of {drawn['n_nodes']:,} nodes, drawn in {len(drawn['regions'])} regions that hang "
             "together; lines are as wide as the edges between two regions are many."
+        )
+    elif len(drawn["ids"]) < drawn["n_nodes"]:
+        what = (
+            f"{len(drawn['ids']):,} of {drawn['n_nodes']:,} nodes: those in most doubt, suspicious labels, some of "
+            "the given ones and what to label next, each with some of its neighbours."
         )
     else:
         what = f"All {drawn['n_nodes']:,} nodes and {drawn['n_edges']:,} edges."

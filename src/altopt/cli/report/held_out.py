@@ -4,12 +4,12 @@ from typing import Any
 
 import numpy as np
 
-from altopt import AltOpt
 from altopt.arrays import Array
 from altopt.drawing import charts
 from altopt.drawing.charts import Series, percent
 from altopt.drawing.html import Html, element, join, table
 from altopt.drawing.palette import COLOURS, GREY
+from altopt.fitted.model import ReadoutRule
 from altopt.selection.leave_one_out import LeaveOneOut
 
 MAX_CLASSES = 12  # in a matrix; beyond, the most frequent mistakes are listed
@@ -18,9 +18,8 @@ N_BINS, LEAST_IN_BIN = 10, 15
 N_MISTAKES = 15
 
 
-def how_good(model: AltOpt) -> Html:
+def how_good(held_out: LeaveOneOut | str, readout: ReadoutRule, classes: Array) -> Html:
     """The first section: the expected accuracy in a sentence, then what stands behind it."""
-    held_out = model.fitted_.leave_one_out
     if isinstance(held_out, str):
         return element("p", f"How good it is {held_out}")
     if not len(held_out.nodes) or np.isnan(held_out.accuracy):
@@ -36,7 +35,11 @@ def how_good(model: AltOpt) -> Html:
         element(
             "div",
             element("div", element("h3", "By class"), by_class(held_out)),
-            element("div", element("h3", "Can its probabilities be trusted?"), calibration(model, held_out)),
+            element(
+                "div",
+                element("h3", "Can its probabilities be trusted?"),
+                calibration(held_out, readout, classes),
+            ),
             class_="pair",
         ),
         element("h3", "What it mixes up"),
@@ -77,10 +80,10 @@ def by_class(held_out: LeaveOneOut) -> Html:
     )
 
 
-def calibration(model: AltOpt, held_out: LeaveOneOut) -> Html:
+def calibration(held_out: LeaveOneOut, readout: ReadoutRule, classes: Array) -> Html:
     """Stated probability beside the share that was right, for held-out labels in bins."""
-    P = model.fitted_.readout.soften(held_out.scores)
-    stated, hit = P.max(axis=1), model.classes_[P.argmax(axis=1)] == held_out.given
+    P = readout.soften(held_out.scores)
+    stated, hit = P.max(axis=1), classes[P.argmax(axis=1)] == held_out.given
     bins = np.array_split(np.argsort(stated, kind="stable"), min(N_BINS, max(2, len(stated) // LEAST_IN_BIN)))
     bins = [bin for bin in bins if len(bin)]
     x, y = ([float(values[bin].mean()) for bin in bins] for values in (stated, hit))

@@ -13,15 +13,18 @@ from altopt.fitted.picture import figure, picture_of
 from altopt.io.files import write_text
 
 SECTIONS: dict[str, tuple[str, Callable[[AltOpt], Html | None]]] = {
-    "quality": ("How good is it?", held_out.how_good),
+    "quality": (
+        "How good is it?",
+        lambda model: held_out.how_good(model.fitted_.leave_one_out, model.fitted_.readout, model.classes_),
+    ),
     "graph": ("The graph", lambda model: None),  # its place; drawn by the front end
-    "suspicious": ("Suspicious labels", nodes.suspicious),
-    "next": ("What to label next", nodes.to_label_next),
-    "sizes": ("Class sizes", parts.class_sizes),
+    "suspicious": ("Suspicious labels", nodes.suspicious_of),
+    "next": ("What to label next", nodes.to_label_next_of),
+    "sizes": ("Class sizes", lambda model: parts.class_sizes(*parts.sizes(model))),
     "worth": ("What the graph is worth", parts.worth_of_graph),
-    "parts": ("Which parts were chosen, and why", parts.parts_chosen),
+    "parts": ("Which parts were chosen, and why", lambda model: parts.parts_chosen(model.choice_)),
     "columns": ("How columns were read", parts.columns_read),
-    "unreached": ("Unreached and unsure nodes", nodes.unreached),
+    "unreached": ("Unreached and unsure nodes", nodes.unreached_of),
     "fit": ("The fit", parts.how_it_went),
 }
 
@@ -60,16 +63,38 @@ def main(*content: Any) -> Html:
 
 def about(model: AltOpt) -> Html:
     """The size of the problem in one line."""
-    graph, n_labelled = model.graph_, int(model.labelled_.sum())
-    facts = [
-        ("Nodes", f"{graph.n_nodes:,}"),
-        ("Edges, built from X" if model.neighbours_ is not None else "Edges", f"{graph.n_edges:,}"),
-        ("Features", f"{model.n_features_in_:,}" if model.n_features_in_ else "none"),
-        ("Classes", f"{len(model.classes_):,}"),
-        ("Given labels", f"{n_labelled:,} ({n_labelled / graph.n_nodes:.1%})"),
-        ("Unreached nodes", f"{int((~model.reached_).sum()):,}"),
+    graph = model.graph_
+    return facts(
+        n_nodes=graph.n_nodes,
+        n_edges=graph.n_edges,
+        n_features=model.n_features_in_,
+        n_classes=len(model.classes_),
+        n_labelled=int(model.labelled_.sum()),
+        n_unreached=int((~model.reached_).sum()),
+        built=model.neighbours_ is not None,
+    )
+
+
+def facts(
+    *,
+    n_nodes: int,
+    n_edges: int,
+    n_features: int,
+    n_classes: int,
+    n_labelled: int,
+    n_unreached: int,
+    built: bool = False,
+) -> Html:
+    """Sizes by name; `built`: the edges come from X."""
+    rows = [
+        ("Nodes", f"{n_nodes:,}"),
+        ("Edges, built from X" if built else "Edges", f"{n_edges:,}"),
+        ("Features", f"{n_features:,}" if n_features else "none"),
+        ("Classes", f"{n_classes:,}"),
+        ("Given labels", f"{n_labelled:,} ({n_labelled / n_nodes:.1%})"),
+        ("Unreached nodes", f"{n_unreached:,}"),
     ]
-    shown = [element("div", element("dt", name), element("dd", value)) for name, value in facts]
+    shown = [element("div", element("dt", name), element("dd", value)) for name, value in rows]
     return element("dl", shown, class_="facts")
 
 
@@ -79,10 +104,14 @@ def sections(model: AltOpt, prefix: str, data: dict[str, Any]) -> list[Html]:
     for name, (title, content) in SECTIONS.items():
         shown = graph_figure(model, f"{prefix}graph-data", data) if name == "graph" else content(model)
         if shown is not None:
-            place = f"{prefix}{name}"
-            heading = element("h2", title, id=f"{place}-title")
-            made.append(element("section", heading, shown, id=place, aria_labelledby=f"{place}-title"))
+            made.append(section(f"{prefix}{name}", title, shown))
     return made
+
+
+def section(place: str, title: str, content: Html) -> Html:
+    """A section that is known by its heading."""
+    heading = element("h2", title, id=f"{place}-title")
+    return element("section", heading, content, id=place, aria_labelledby=f"{place}-title")
 
 
 def graph_figure(model: AltOpt, name: str, data: dict[str, Any]) -> Html:

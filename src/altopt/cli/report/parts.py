@@ -1,6 +1,6 @@
 """What a report says of the fit itself: class sizes, what the graph is worth, the parts chosen, and how it went."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,9 +19,9 @@ MAX_COLUMNS = 60
 UNRECORDED = "not recorded"
 
 
-def class_sizes(model: AltOpt) -> Html:
-    """Each class's share of the given labels and of the labels of all nodes."""
-    names, given, predicted = sizes(model)
+def class_sizes(classes: Array, given: Array, predicted: Array) -> Html:
+    """Each class's share of the given labels and of the labels of all nodes, which are counted here."""
+    names, given, predicted = largest(classes, given, predicted)
     label = "Each class's share of the given labels and of all nodes' labels."
     series = [
         Series("given labels", (given / max(given.sum(), 1)).tolist(), colour=GIVEN),
@@ -36,12 +36,17 @@ def class_sizes(model: AltOpt) -> Html:
     )
 
 
-def sizes(model: AltOpt) -> tuple[list[str], Array, Array]:
-    """Names of the classes, how often each is given, and how many nodes it has; small ones beyond many as one."""
+def sizes(model: AltOpt) -> tuple[Array, Array, Array]:
+    """The classes, how often each is given, and how many nodes it has."""
     given, predicted = (
         counts(y, model.classes_) for y in (model.transduction_[model.labelled_], model.transduction_)
     )
-    names = [str(name) for name in model.classes_.tolist()]
+    return model.classes_, given, predicted
+
+
+def largest(classes: Array, given: Array, predicted: Array) -> tuple[list[str], Array, Array]:
+    """Names of the classes with their counts; small ones beyond many as one."""
+    names = [str(name) for name in classes.tolist()]
     if len(names) <= MAX_BARS:
         return names, given, predicted
     order = np.argsort(-predicted, kind="stable")
@@ -86,9 +91,8 @@ def kinds_of_edges(model: AltOpt) -> Html | None:
     )
 
 
-def parts_chosen(model: AltOpt) -> Html:
+def parts_chosen(choice: Mapping[str, Any]) -> Html:
     """Which candidate was taken, why, and those it was compared with."""
-    choice = model.choice_
     parts: list[Any] = [
         element("p", element("strong", str(choice["plan"])), ". ", str(choice.get("reason", "")))
     ]
@@ -116,11 +120,16 @@ def columns_read(model: AltOpt) -> Html | None:
     if model.fitted_.reader is None:
         return None
     columns = model.columns_
-    rows = [
-        (column.name, column.kind, column.how, percent(column.missing) if column.missing else "")
-        for column in columns[:MAX_COLUMNS]
-    ]
-    more = f"The first {len(rows)} of {len(columns):,} columns." if len(columns) > len(rows) else None
+    return table_of_columns(
+        [(column.name, column.kind, column.how, column.missing) for column in columns[:MAX_COLUMNS]],
+        len(columns),
+    )
+
+
+def table_of_columns(columns: Sequence[tuple[Any, str, str, float]], n: int) -> Html:
+    """Name, kind, how it was read and the share missing of the first of n columns."""
+    rows = [(name, kind, how, percent(missing) if missing else "") for name, kind, how, missing in columns]
+    more = f"The first {len(rows)} of {n:,} columns." if n > len(rows) else None
     said = None if more is None else element("p", more, class_="soft")
     head = ("Column", "Kind", "How", "Missing")
     return join(said, table(head, rows, caption="How columns were read", numbers=(3,)))
@@ -128,18 +137,24 @@ def columns_read(model: AltOpt) -> Html | None:
 
 def how_it_went(model: AltOpt) -> Html:
     """Settings, versions, time, memory and the objective after each round: for whoever asks."""
+    facts = circumstances(of(model.fitted_), seconds_of(model), model.seed_)
+    return the_fit(
+        model.outcome_, settings_of(model), facts, details("The objective, round by round", trace(model))
+    )
+
+
+def the_fit(
+    outcome: str, settings: Sequence[tuple[Any, Any]], facts: Sequence[tuple[str, str]], rounds: Html | None
+) -> Html:
+    """How it ended, and what lies folded away: settings, circumstances and rounds."""
     return join(
-        element("p", model.outcome_),
-        details("Settings", table(("Setting", "Value"), settings_of(model), caption="Settings")),
+        element("p", outcome),
+        details("Settings", table(("Setting", "Value"), settings, caption="Settings")),
         details(
             "Versions, time and memory",
-            table(
-                ("What", "Value"),
-                circumstances(of(model.fitted_), seconds_of(model), model.seed_),
-                caption="Circumstances of the fit",
-            ),
+            table(("What", "Value"), facts, caption="Circumstances of the fit"),
         ),
-        details("The objective, round by round", trace(model)),
+        rounds,
     )
 
 
