@@ -38,11 +38,14 @@ function finish() {
         }
       }
       const line = `/*! altopt front end, built from ${sources()} */\n`;
-      for (const name of ["altopt.js", "altopt.css"]) {
+      const notices = licences([...used]);
+      // a report is mailed alone: the notices go with the code that they are about
+      const heads = { "altopt.js": `${line}/*!\n${notices}*/\n`, "altopt.css": line };
+      for (const [name, head] of Object.entries(heads)) {
         const file = join(out, name);
-        writeFileSync(file, line + readFileSync(file, "utf8").trimEnd() + "\n");
+        writeFileSync(file, head + readFileSync(file, "utf8").trimEnd() + "\n");
       }
-      writeFileSync(join(out, "LICENCES.txt"), licences([...used]));
+      writeFileSync(join(out, "LICENCES.txt"), notices);
     },
   };
 }

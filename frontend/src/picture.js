@@ -3,6 +3,8 @@ import Sigma from "sigma";
 import { h } from "./dom.js";
 import { onPaper, onScheme, variable } from "./colours.js";
 
+const ON_PAPER = { width: 1000, height: 640, ratio: 2 }; // pixels of the page's width, and how many of the canvas each has
+
 export class Picture {
   /**
    * graph: graphology graph whose nodes have x, y, size and paint() -> colour.
@@ -29,6 +31,7 @@ export class Picture {
     onScheme(() => this.recolour(), signal);
     window.addEventListener("beforeprint", () => this.print(), { signal });
     if (!this.sigma) {
+      window.addEventListener("afterprint", () => this.paintPlainly(), { signal });
       const watch = new ResizeObserver(() => this.paintPlainly());
       watch.observe(place);
       signal.addEventListener("abort", () => watch.disconnect());
@@ -133,9 +136,13 @@ export class Picture {
   print() {
     onPaper(() => {
       this.colour();
-      this.paintPlainly();
+      this.paintPlainly(ON_PAPER);
     });
     this.colour();
+  }
+
+  size() {
+    return { width: this.place.clientWidth || 700, height: this.place.clientHeight || 400, ratio: window.devicePixelRatio || 1 };
   }
 
   project({ x, y }) {
@@ -143,9 +150,7 @@ export class Picture {
     return { x: 20 + (x - box.x) * box.scale, y: this.canvas.clientHeight - 20 - (y - box.y) * box.scale };
   }
 
-  paintPlainly() {
-    const [width, height] = [this.place.clientWidth || 700, this.place.clientHeight || 400];
-    const ratio = window.devicePixelRatio || 1;
+  paintPlainly({ width, height, ratio } = this.size()) {
     (this.canvas.width = width * ratio), (this.canvas.height = height * ratio);
     const [xs, ys] = ["x", "y"].map((axis) => this.graph.mapNodes((node, data) => data[axis]));
     if (!xs.length) return;

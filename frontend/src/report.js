@@ -110,8 +110,8 @@ function search(data, select, found, name) {
     const exact = data.ids.indexOf(wanted);
     const node = exact >= 0 ? exact : matches()[0];
     if (node !== undefined) select(String(node));
-    else found.textContent = data.regions
-      ? `${wanted} is not among the ${number(data.ids.length)} nodes of this picture. altopt explore finds every node.`
+    else found.textContent = data.ids.length < data.n_nodes
+      ? `${wanted} is not among the ${number(data.ids.length)} nodes of this picture.${data.regions ? " altopt explore finds every node." : ""}`
       : `No node has ${wanted} in its id.`;
   };
   return h("form", { class: "search", onsubmit: go }, field, list, h("button", { type: "submit" }, "Find"));
