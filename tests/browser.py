@@ -5,15 +5,26 @@ import os
 import shutil
 import time
 from contextlib import contextmanager
+from io import BytesIO
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
+import numpy as np
 import pytest
+from matplotlib.image import imread
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--enable-unsafe-swiftshader"]
 FLAGS += [f"--disable-{what}" for what in ("background-networking", "component-update", "sync")]
 AXE = Path(__file__).parents[1] / "frontend" / "node_modules" / "axe-core" / "axe.min.js"
 WIDTHS, SCHEMES = (1280, 390), ("light", "dark")
+
+
+def is_blank(image):
+    """Whether nearly all of a picture is of one colour."""
+    pixels = (imread(BytesIO(image))[..., :3] * 255).astype(np.int64)
+    colours, counts = np.unique(pixels @ np.array([65536, 256, 1]), return_counts=True)
+    return len(colours) < 20 or counts.max() > 0.99 * counts.sum()
 
 
 @contextmanager
@@ -87,12 +98,12 @@ class Page:
                 yield width, scheme
 
     def picture(self, name):
-        """A screenshot of the whole page, kept where ALTOPT_SCREENSHOTS names a folder."""
-        folder = os.environ.get("ALTOPT_SCREENSHOTS")
-        image = self.tab.screenshot(full_page=True)
-        if folder:
-            Path(folder).mkdir(parents=True, exist_ok=True)
-            (Path(folder) / f"{name}.png").write_bytes(image)
+        """A screenshot of the whole page, which is not blank; kept where ALTOPT_SCREENSHOTS names a folder."""
+        with TemporaryDirectory() as forgotten:
+            path = Path(os.environ.get("ALTOPT_SCREENSHOTS", forgotten)) / f"{name}.png"
+            self.tab.screenshot(full_page=True, path=path)
+            image = path.read_bytes()
+        assert not is_blank(image), f"{name} shows nothing"
         return image
 
     def close(self):

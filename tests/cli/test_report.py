@@ -11,7 +11,7 @@ from altopt import AltOpt, Graph
 from altopt.cli.report import model_report
 from altopt.cli.report.page import SECTIONS
 from altopt.cli.report.parts import MAX_BARS, largest, sizes
-from altopt.datasets import communities
+from altopt.datasets import available, communities, load
 from altopt.datasets.splits import hide, per_class
 from browser import Page, chromium, skip_without_axe, until
 
@@ -137,32 +137,42 @@ def test_in_a_browser(page):
         shown = Page(browser)
         shown.tab.goto(page.as_uri())
         shown.tab.wait_for_selector(".picture[data-ready]")
-        use_picture(shown.tab)
+        use_picture(shown.tab, "node [7]", EVIL)
         for width, scheme in shown.views():
             assert shown.tab.get_by_role("heading", name="How good is it?").is_visible()
-            assert len(shown.picture(f"report-{width}-{scheme}")) > 20_000
+            shown.picture(f"report-{width}-{scheme}")
             assert shown.faults() == []
         assert shown.complaints == []
         assert shown.elsewhere(page.as_uri()) == []
     skip_without_axe()
 
 
-def use_picture(tab):
-    """Search by id, with the keyboard; hover; a class alone."""
+def test_a_blank_screenshot_is_told(tmp_path, monkeypatch):
+    monkeypatch.setenv("ALTOPT_SCREENSHOTS", str(tmp_path / "shots"))
+    with chromium() as browser, pytest.raises(AssertionError, match="empty shows nothing"):
+        Page(browser).picture("empty")
+    assert (tmp_path / "shots" / "empty.png").is_file()
+
+
+def search(tab, node):
+    """Ask for a node by its id, with the keyboard."""
     field = tab.get_by_label("Find a node by its id")
-    field.fill(EVIL)
+    field.fill(node)
     field.press("Enter")
-    until(tab, "document.querySelector('.found').textContent.startsWith('<img')")
-    field.fill("node [7]")
-    field.press("Enter")
-    until(tab, "document.querySelector('.found').textContent.startsWith('node [7]')")
+    until(tab, "(start) => document.querySelector('.found').textContent.startsWith(start)", node)
+
+
+def use_picture(tab, node, other):
+    """Search two nodes by id; hover over the second; a class alone."""
+    search(tab, other)
+    search(tab, node)
     tab.wait_for_timeout(600)  # the camera comes to rest, the node in the middle
     tab.locator(".picture").scroll_into_view_if_needed()
     box = tab.locator(".picture").bounding_box()
     tab.mouse.move(box["x"] + box["width"] / 2 - 1, box["y"] + box["height"] / 2)
     tab.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2, steps=3)
     tab.wait_for_selector(".tip:not([hidden])")
-    assert "node [7]" in tab.locator(".tip").inner_text()
+    assert node in tab.locator(".tip").inner_text()
     first = tab.locator(".legend button").first
     first.press("Enter")
     assert first.get_attribute("aria-pressed") == "true"
@@ -176,9 +186,41 @@ def test_a_page_of_a_large_graph_shows_regions(tmp_path):
     text = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "of 5,000 nodes, drawn in 40 regions" in re.sub(r"\s+", " ", text)
     assert len(text) < 1_500_000
+    drawn = json.loads(Elements(text).scripts[0])
     with chromium() as browser:
         shown = Page(browser)
         shown.tab.goto((tmp_path / "report.html").as_uri())
         shown.tab.wait_for_selector(".picture[data-ready]")
-        shown.picture("report-regions")
+        use_picture(shown.tab, drawn["ids"][-1], drawn["ids"][0])
+        search(shown.tab, "no such node")
+        said = shown.tab.locator(".found").inner_text()
+        assert said.endswith(
+            f"the {len(drawn['ids']):,} nodes of this picture. altopt explore finds every node."
+        )
+        for width, scheme in shown.views():
+            shown.picture(f"report-regions-{width}-{scheme}")
+            assert shown.faults() == []
         assert shown.complaints == []
+        assert shown.elsewhere((tmp_path / "report.html").as_uri()) == []
+    skip_without_axe()
+
+
+def test_the_report_of_cora_is_small_and_soon_there(tmp_path):
+    """At most 1.5 MB, and two seconds from navigation until the picture is drawn; the best of three tabs."""
+    if not available()["Cora"]:
+        pytest.skip("Cora is not here: name the folder of raw files in ALTOPT_DATA")
+    cora = load("Cora")
+    y = hide(cora.y, per_class(cora.y, 20, 0, 0, seed=0).train)
+    page = tmp_path / "report.html"
+    model_report(AltOpt(random_state=0).fit(cora.X, y, graph=cora.graph), page)
+    assert page.stat().st_size <= 1_500_000
+    ready = []
+    with chromium() as browser:
+        for _ in range(3):
+            shown = Page(browser)
+            shown.tab.goto(page.as_uri())
+            shown.tab.wait_for_selector(".picture[data-ready]")
+            ready.append(int(shown.tab.locator(".picture").get_attribute("data-ready")))
+            assert shown.complaints == []
+            shown.close()
+    assert min(ready) <= 2000, ready
