@@ -29,10 +29,23 @@ export function regionCentres(regions, ties) {
     const { x, y } = graph.getNodeAttributes(k);
     return { x, y, radius: Math.sqrt(region.size / total) };
   });
-  const spread = Math.sqrt(places.reduce((sum, { x, y }) => sum + x * x + y * y, 0) / places.length) || 1;
-  for (const place of places) (place.x *= 1.4 / spread), (place.y *= 1.4 / spread);
+  bringIn(places);
   for (let round = 0; round < 300; round++) if (!pushApart(places)) break;
   return places;
+}
+
+/** A region that hardly anything ties to the others would make them small: it comes to stand at their rim. */
+function bringIn(places) {
+  const middle = (values) => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)];
+  const [x, y] = [middle(places.map((place) => place.x)), middle(places.map((place) => place.y))];
+  const away = (place) => Math.hypot(place.x - x, place.y - y);
+  const rim = 1.6 * middle(places.map(away));
+  for (const place of places) {
+    const share = Math.min(1, rim / (away(place) || 1));
+    (place.x = x + share * (place.x - x)), (place.y = y + share * (place.y - y));
+  }
+  const spread = Math.sqrt(places.reduce((sum, place) => sum + away(place) ** 2, 0) / places.length) || 1;
+  for (const place of places) (place.x *= 1.1 / spread), (place.y *= 1.1 / spread);
 }
 
 function pushApart(places) {

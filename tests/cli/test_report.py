@@ -3,9 +3,11 @@
 import json
 import re
 from html.parser import HTMLParser
+from io import BytesIO
 
 import numpy as np
 import pytest
+from matplotlib.image import imread
 
 from altopt import AltOpt, Graph
 from altopt.cli.report import model_report
@@ -191,6 +193,9 @@ def test_a_page_of_a_large_graph_shows_regions(tmp_path):
         shown = Page(browser)
         shown.tab.goto((tmp_path / "report.html").as_uri())
         shown.tab.wait_for_selector(".picture[data-ready]")
+        pixels = imread(BytesIO(shown.tab.locator(".picture").screenshot()))[..., :3]
+        coloured = np.ptp(pixels, axis=2) > 0.2
+        assert coloured.mean() > 0.06  # no region far away makes the others small
         use_picture(shown.tab, drawn["ids"][-1], drawn["ids"][0])
         search(shown.tab, "no such node")
         said = shown.tab.locator(".found").inner_text()
