@@ -119,7 +119,7 @@ def two_likeliest(source: Source, nodes: Array) -> list[tuple[str, str]]:
     found = []
     for row in source.at(nodes).probabilities:
         order = np.argsort(-row, kind="stable")[:2]
-        found.append(tuple(f"{source.classes[j]} ({100 * row[j]:.0f} %)" for j in order))
+        found.append(tuple(f"{source.classes[j]} ({100 * row[j]:.0f}\N{NO-BREAK SPACE}%)" for j in order))
     return [(names[0], names[-1]) for names in found]
 
 

@@ -1,4 +1,4 @@
-/*! altopt front end, built from 105d5ce83616cd0b6a0d42faa9716437a43dd78207330efc512801765f8654e6 */
+/*! altopt front end, built from bf03327123bc4173866f71a075ad068d9e98425a73c9bbf8cbd09c2be55a79e7 */
 /*!
 events 3.3.0 (MIT)
 
