@@ -1,5 +1,6 @@
 """What a notebook shows of a model and of what it returns: words, and pictures that are well-formed."""
 
+import re
 from html.parser import HTMLParser
 
 import numpy as np
@@ -16,6 +17,17 @@ def model():
     X, y, _, A = two_communities()
     names = np.array([EVIL, "other", None], dtype=object)
     return AltOpt(random_state=0).fit(X, names[y], graph=A)
+
+
+def charts_in(page):
+    """Of each chart the values and widths of its bars."""
+    return [
+        [
+            (float(value) / 100, float(width))
+            for width, value in re.findall(r'<rect [^>]*width="([\d.]+)".*?>(-?[\d.e-]+) %</text>', drawn)
+        ]
+        for drawn in re.findall("<svg.*?</svg>", page, re.DOTALL)
+    ]
 
 
 class Tags(HTMLParser):
@@ -37,16 +49,17 @@ class Tags(HTMLParser):
         lambda model: model.trace_,
         lambda model: model.what_if(labels={5: EVIL}),
         lambda model: model.what_if(labels={5: "other"}),
+        lambda model: model.explain(5),
         lambda model: model.plot(),
     ],
-    ids=["model", "leave_one_out_", "graph_help_", "trace_", "change", "other change", "plot"],
+    ids=["model", "leave_one_out_", "graph_help_", "trace_", "change", "other change", "explanation", "plot"],
 )
 def test_it_shows_itself_in_words_and_markup(model, shown):
     value = shown(model)
     assert value is not None
     assert str(value)
     assert "object at 0x" not in str(value)
-    assert "b" not in Tags(value._repr_html_()).tags
+    assert EVIL not in value._repr_html_()
 
 
 def test_a_model_says_what_it_is_before_and_after_a_fit(model):
@@ -59,6 +72,28 @@ def test_a_model_says_what_it_is_before_and_after_a_fit(model):
     updated = AltOpt(random_state=0).fit(*two_communities()[:2], graph=two_communities()[3])
     updated.update(labels={5: 0})
     assert "out of date" in str(updated)
+
+
+def test_an_explanation_draws_the_shares_of_its_score(model):
+    """Bars as long as the shares, which sum to the whole; the largest piece first."""
+    why = model.explain(5)
+    bars = charts_in(why._repr_html_())[0]
+    shares = [amount / why.total for _, _, amount in why.from_labels]
+    shares += [amount / why.total for node, amount in why.from_features if node is not None]
+    assert bars[0][0] == pytest.approx(max(shares), abs=0.001)
+    assert sum(share for share, _ in bars) == pytest.approx(1.0, abs=0.01)
+    for share, width in bars:
+        assert width == pytest.approx(max(share, 0) / bars[0][0] * bars[0][1], abs=1.0)
+
+
+def test_a_change_draws_how_many_moved_between_classes(model):
+    change = model.what_if(labels={node: "other" for node in np.flatnonzero(model.transduction_ == EVIL)[:3]})
+    moved = len(change.moved)
+    assert moved >= 3
+    page = change._repr_html_()
+    assert page.count("<svg") == 1
+    drawn = [name for name in re.findall(r">([\d,]+)</text>", page)]
+    assert sorted(map(int, drawn)) == [0, 0, moved, moved]
 
 
 def test_a_plot_is_a_page_of_its_own(model, tmp_path):

@@ -19,6 +19,7 @@ from altopt.datasets import load
 from altopt.datasets.splits import hide, per_class
 from altopt.errors import require_extra
 from altopt_lab.bench.explore import generated
+from altopt_lab.experiments.work import made_on
 from altopt_lab.records import Record, append_record
 
 FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--enable-unsafe-swiftshader", "--disable-sync"]
@@ -55,6 +56,21 @@ def opened(page: Path, times: int) -> list[float]:
     return found
 
 
+def measured(models: dict[str, AltOpt], page: Path, times: int) -> Record:
+    """The record: bytes and seconds of each model's report, which are written to `page`, and where this was."""
+    reports = {}
+    for name, model in models.items():
+        model_report(model, page)
+        seconds = opened(page, times)
+        reports[name] = {
+            "bytes": page.stat().st_size,
+            "seconds": round(median(seconds), 2),
+            "slowest": round(max(seconds), 2),
+        }
+        print(name, reports[name], flush=True)
+    return {"bench": "pages", "times": times, "reports": reports} | made_on()
+
+
 def in_words(record: Record) -> str:
     """The figures of a record for the handbook."""
     told = [
@@ -74,18 +90,8 @@ def main() -> None:
     parser.add_argument("--record", type=Path)
     parser.add_argument("--page", type=Path)
     chosen = parser.parse_args()
-    record: Record = {"bench": "pages", "times": chosen.times, "reports": {}}
     with tempfile.TemporaryDirectory() as made:
-        for name, model in models(Path(made)).items():
-            page = Path(made) / "report.html"
-            model_report(model, page)
-            seconds = opened(page, chosen.times)
-            record["reports"][name] = {
-                "bytes": page.stat().st_size,
-                "seconds": round(median(seconds), 2),
-                "slowest": round(max(seconds), 2),
-            }
-            print(name, record["reports"][name], flush=True)
+        record = measured(models(Path(made)), Path(made) / "report.html", chosen.times)
     if chosen.record is not None:
         append_record(chosen.record, record)
     if chosen.page is not None:

@@ -3,10 +3,15 @@
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from altopt.drawing import charts
+from altopt.drawing.charts import Series
+from altopt.drawing.html import Html
+
 if TYPE_CHECKING:
     from altopt.fitted.explanation import Contrast, Explanation
 
 TOP = 10  # entries of each list
+DRAWN, LEAST_DRAWN = 8, 0.005  # pieces of evidence in the picture, and the least share of one
 NOTE = "Exact for the encoder output that was used, and for F before the softmax."
 
 
@@ -80,7 +85,7 @@ def share(amount: float, total: float) -> str:
 
 
 def as_html(explanation: "Explanation", top: int = TOP) -> str:
-    """The explanation as tables side by side, for notebooks."""
+    """The explanation as a picture of its shares and tables side by side, for notebooks."""
     lists = {
         "label of node": [(f"{n} ({c})", a) for n, c, a in explanation.from_labels],
         "features of node": [(n, a) for n, a in explanation.from_features if n is not None],
@@ -88,9 +93,24 @@ def as_html(explanation: "Explanation", top: int = TOP) -> str:
     }
     tables = "".join(html_table(title, entries[:top], explanation.total) for title, entries in lists.items())
     return (
-        f"<div><b>{escape(headline(explanation))}</b><div style='display:flex;gap:2em;flex-wrap:wrap'>{tables}</div>"
+        f"<div><b>{escape(headline(explanation))}</b>{shares_drawn(explanation)}"
+        f"<div style='display:flex;gap:2em;flex-wrap:wrap'>{tables}</div>"
         f"<div>{escape(path_in_words(explanation))}</div><small>{NOTE}</small></div>"
     )
+
+
+def shares_drawn(explanation: "Explanation") -> Html:
+    """Bars: the share of the score that each of the largest pieces of evidence gave, and all others together."""
+    if not explanation.total:
+        return Html()
+    pieces = [(f"label of {n} ({c})", amount) for n, c, amount in explanation.from_labels[:DRAWN]]
+    features = [entry for entry in explanation.from_features[: DRAWN + 1] if entry[0] is not None]
+    pieces += [(f"features of {n}", amount) for n, amount in features]
+    seen = [piece for piece in pieces if abs(piece[1] / explanation.total) >= LEAST_DRAWN]
+    drawn = sorted(seen, key=lambda piece: -abs(piece[1]))[:DRAWN]
+    drawn.append(("all else", explanation.total - sum(amount for _, amount in drawn)))
+    shares = Series("share", [amount / explanation.total for _, amount in drawn])
+    return charts.bars([name for name, _ in drawn], [shares], "What the score comes from, as shares of it.")
 
 
 def html_table(title: str, entries: list[tuple[Any, float]], total: float) -> str:

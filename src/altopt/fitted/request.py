@@ -1,6 +1,7 @@
 """What an update asks for, read and checked as a whole before anything is changed, and what it did."""
 
 import numbers
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -8,7 +9,10 @@ from typing import Any
 import numpy as np
 
 from altopt.arrays import Array
+from altopt.drawing import charts
+from altopt.drawing.charts import Series
 from altopt.drawing.html import Html, element, join, table
+from altopt.drawing.palette import GREY
 from altopt.errors import InputError
 from altopt.fitted.edge_kinds import Edges, OfKind, split_by_kind
 from altopt.fitted.explanation import plain
@@ -69,7 +73,20 @@ class Change:
             ("new" if before is None else before, now, node) for node, before, now in self.moved[:MAX_MOVES]
         ]
         head = ("Before", "Now", "Node")
-        return join(said, table(head, rows, caption="Nodes whose label changed")) if rows else said
+        return (
+            join(said, self.drawn(), table(head, rows, caption="Nodes whose label changed")) if rows else said
+        )
+
+    def drawn(self) -> Html:
+        """Bars: of the nodes whose label changed, how many had each class before and have it now."""
+        before, now = (Counter(str(move[k]) for move in self.moved if move[k] is not None) for k in (1, 2))
+        names = [name for name, _ in (before + now).most_common(MAX_MOVES)]
+        series = [
+            Series("before", [float(before[name]) for name in names], colour=GREY),
+            Series("now", [float(now[name]) for name in names]),
+        ]
+        label = "Nodes whose label changed: how many had each class before, and how many have it now."
+        return charts.bars(names, series, label, "{:,.0f}".format)
 
     def record(self) -> dict[str, Any]:
         """In plain values, for JSON."""
