@@ -87,7 +87,7 @@ def test_an_explanation_draws_the_shares_of_its_score(model):
 
 
 def test_a_change_draws_how_many_moved_between_classes(model):
-    change = model.what_if(labels={node: "other" for node in np.flatnonzero(model.transduction_ == EVIL)[:3]})
+    change = model.what_if(labels=dict.fromkeys(np.flatnonzero(model.transduction_ == EVIL)[:3], "other"))
     moved = len(change.moved)
     assert moved >= 3
     page = change._repr_html_()

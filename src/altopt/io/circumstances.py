@@ -2,11 +2,14 @@
 
 import platform
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from altopt import __version__
+
+if TYPE_CHECKING:
+    from altopt.fitted.model import FittedModel
 
 Circumstances = dict[str, Any]
 SECONDS, PEAK = "seconds of the whole fit", "peak memory of the process, bytes"
@@ -39,13 +42,13 @@ def peak_memory() -> float | None:
     return float(peak if sys.platform == "darwin" else 1024 * peak)
 
 
-def of(model: Any) -> Circumstances | None:
+def of(model: "FittedModel") -> Circumstances | None:
     """Those of a model's fit: as stored with it, else of this process, which fitted it; None: not recorded."""
     found: Circumstances | None = vars(model).setdefault("circumstances", here())
     return found
 
 
-def put(model: Any, circumstances: Circumstances | None) -> None:
+def put(model: "FittedModel", circumstances: Circumstances | None) -> None:
     """Keep them with a model, beside its fields: they say nothing of what was fitted."""
     vars(model)["circumstances"] = circumstances
 
