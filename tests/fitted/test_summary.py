@@ -92,7 +92,7 @@ def test_a_change_draws_how_many_moved_between_classes(model):
     assert moved >= 3
     page = change._repr_html_()
     assert page.count("<svg") == 1
-    drawn = [name for name in re.findall(r">([\d,]+)</text>", page)]
+    drawn = re.findall(r">([\d,]+)</text>", page)
     assert sorted(map(int, drawn)) == [0, 0, moved, moved]
 
 
