@@ -22,7 +22,7 @@ export function svg(name, attributes = {}, ...children) {
 }
 
 export const number = (value) => value.toLocaleString("en");
-export const percent = (share, digits = 0) => `${(100 * share).toFixed(digits)} %`;
+export const percent = (share, digits = 0) => `${(100 * share).toFixed(digits).replace(/^-(?=0(\.0*)?$)/, "")} %`; // no "-0.0 %"
 
 /** The square of a class's colour before its name. */
 export function swatch(colour) {

@@ -19,6 +19,7 @@ from altopt.cli.main import run
 from altopt.cli.report import part_of_graph, stored
 from altopt.cli.report.page import SECTIONS
 from altopt.scale.stored import StoredModel
+from browser import Page, chromium, skip_without_axe, until
 from problems_on_disk import communities
 
 N = 200
@@ -185,6 +186,29 @@ def test_a_report_of_a_large_graph_draws_neighbourhoods(fitted, monkeypatch):
     places = model.graph.positions(drawn["ids"])
     for a, b in np.reshape(drawn["edges"], (-1, 2)):
         assert places[b] in model.system.rows(places[[a]])[1]
+
+
+def test_a_report_in_a_browser(fitted, monkeypatch):
+    """Of a part of the graph: the search finds what is drawn and says what is not; every width, no serious fault."""
+    monkeypatch.setattr(part_of_graph, "MAX_NODES", 150)
+    monkeypatch.setattr(stored, "N_DOUBTFUL", 5)
+    page = fitted[0] / "report.html"
+    model = StoredModel.load(fitted[0] / "out" / "model")
+    stored.stored_report(model, page)
+    with chromium() as browser:
+        shown = Page(browser)
+        shown.tab.goto(page.as_uri())
+        shown.tab.wait_for_selector(".picture[data-ready]")
+        for asked, answer in ((model.suggest(1)[0][0], "predicted"), ("n9999", "of this picture.")):
+            shown.tab.get_by_label("Find a node by its id").fill(asked)
+            shown.tab.keyboard.press("Enter")
+            until(shown.tab, "(said) => document.querySelector('.found').textContent.includes(said)", answer)
+        for width, scheme in shown.views():
+            shown.picture(f"report-stored-{width}-{scheme}")
+            assert shown.faults() == []
+        assert shown.complaints == []
+        assert shown.elsewhere(page.as_uri()) == []
+    skip_without_axe()
 
 
 def test_a_report_after_an_update_says_that_the_estimate_is_out_of_date(fitted):

@@ -128,11 +128,11 @@ def columns_read(model: AltOpt) -> Html | None:
 
 def table_of_columns(columns: Sequence[tuple[Any, str, str, float]], n: int) -> Html:
     """Name, kind, how it was read and the share missing of the first of n columns."""
-    rows = [(name, kind, how, percent(missing) if missing else "") for name, kind, how, missing in columns]
+    rows = [(name, kind, percent(missing) if missing else "", how) for name, kind, how, missing in columns]
     more = f"The first {len(rows)} of {n:,} columns." if n > len(rows) else None
     said = None if more is None else element("p", more, class_="soft")
-    head = ("Column", "Kind", "How", "Missing")
-    return join(said, table(head, rows, caption="How columns were read", numbers=(3,)))
+    head = ("Column", "Kind", "Missing", "How")
+    return join(said, table(head, rows, caption="How columns were read", numbers=(2,), prose=True))
 
 
 def how_it_went(model: AltOpt) -> Html:
