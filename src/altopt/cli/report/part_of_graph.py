@@ -35,7 +35,7 @@ def with_neighbours(system: LocalSystem, starts: Array) -> Array:
         begin, end = int(csr.indptr[node]), int(csr.indptr[node + 1])
         places = np.unique(np.linspace(begin, end - 1, min(N_NEIGHBOURS, end - begin)).astype(np.int64))
         found.append(np.asarray(csr.indices[places], np.int64))
-    return np.unique(np.concatenate(found))[:MAX_NODES]
+    return np.unique(np.concatenate(found))
 
 
 def between(system: LocalSystem, nodes: Array, seed: int) -> Any:
