@@ -9,8 +9,11 @@ from pathlib import Path
 import altopt
 import altopt_lab
 
-# whose sources a figure depends on: those of AltOpt(), of fits with networks, of baselines, of fits on files
+# whose sources a figure depends on: those of AltOpt(), of fits whose encoder is a network, of baselines, of fits on
+# files, of the paper's own method with its MLP and with a peer's network in its place
 OURS, NETWORKS, PEERS, ON_FILES = "altopt", "networks", "baselines", "files"
+PAPER, PAPER_ON_GRAPH = "paper", "paper_on_graph"
+CONTEST = "contest"  # how splits are drawn where all have the same number of trials
 # what a fit passes through; command line, files, drawings, stored models, updates and pages are not among it
 FIT = (
     "arrays.py",
@@ -37,6 +40,8 @@ FILES_FIT = (*FIT, "scale", "io")
 PEER_FIT = ("arrays.py", "threads.py", "datasets/splits.py", "encoders/torch/learner.py", "graph", "operator")
 LEFT_OUT = ("graph/file_formats.py", "graph/files.py")
 OF_NETWORKS = "encoders/torch"
+PAPER_FIT, ON_GRAPH_FIT = ("equal/paper_method.py",), ("equal/graph_encoder.py", "baselines")
+CONTEST_SPLITS = ("equal/splits.py",)
 SOURCES = (".py", ".cpp", ".hpp")
 
 
@@ -44,12 +49,22 @@ SOURCES = (".py", ".cpp", ".hpp")
 def code() -> dict[str, str]:
     """Short sums of the sources behind figures of altopt and of baselines; comments and docstrings do not count."""
     package, lab = (Path(str(module.__file__)).parent for module in (altopt, altopt_lab))
+    networks = [package / part for part in FIT]
+    paper = [*networks, *(lab / part for part in PAPER_FIT)]
     return {
         OURS: code_of(package),
-        NETWORKS: sum_of([package / part for part in FIT], left_out(package)),
+        NETWORKS: sum_of(networks, left_out(package)),
         ON_FILES: sum_of([package / part for part in FILES_FIT], left_out(package)),
         PEERS: sum_of([lab / "baselines", *(package / part for part in PEER_FIT)]),
+        PAPER: sum_of(paper, left_out(package)),
+        PAPER_ON_GRAPH: sum_of([*paper, *(lab / part for part in ON_GRAPH_FIT)], left_out(package)),
+        CONTEST: sum_of([lab / part for part in CONTEST_SPLITS]),
     }
+
+
+def in_contest(sums: dict[str, str], depends_on: str) -> str:
+    """The sum behind a fit on a split of the contest: that of the method and that of the splits."""
+    return sha256(f"{sums[depends_on]} {sums[CONTEST]}".encode()).hexdigest()[:10]
 
 
 def code_of(package: Path) -> str:

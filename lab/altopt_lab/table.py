@@ -49,12 +49,13 @@ class Table:
 
 @dataclass(frozen=True)
 class Series:
-    """One line or group of bars: y over x, with the standard deviation of each y where there is one."""
+    """One line or group of bars: y over x, with the standard deviation of each y and a mark where there is one."""
 
     name: str
     x: list[Any]
     y: list[float]
     spread: list[float] = field(default_factory=list)
+    marks: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -95,7 +96,8 @@ class Chart:
             for series in self.series:
                 k = series.x.index(x) if x in series.x else None
                 spread = f" ± {series.spread[k]:.2f}" if k is not None and series.spread else ""
-                cells.append(NOT_RUN if k is None else f"{series.y[k]:.2f}{spread}")
+                mark = series.marks[k] if k is not None and series.marks else ""
+                cells.append(NOT_RUN if k is None else f"{series.y[k]:.2f}{spread}{mark}")
             rows.append((str(x), *cells))
         return Table(self.title, (self.x, *(series.name for series in self.series)), rows, self.notes)
 

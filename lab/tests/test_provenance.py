@@ -3,6 +3,8 @@
 import subprocess
 
 from altopt_lab import provenance
+from altopt_lab.equal.runs import FreshRun
+from altopt_lab.equal.trials import Trial
 from altopt_lab.experiments.protocols import Cell
 from altopt_lab.experiments.run import Run
 from altopt_lab.experiments.work import made_on
@@ -35,7 +37,10 @@ def test_all_that_is_named_exists():
         provenance.OF_NETWORKS,
     )
     assert all((package / part).exists() for part in named)
-    assert len(set(provenance.code().values())) == 4
+    lab = provenance.Path(provenance.altopt_lab.__file__).parent
+    named = (*provenance.PAPER_FIT, *provenance.ON_GRAPH_FIT, *provenance.CONTEST_SPLITS)
+    assert all((lab / part).exists() for part in named)
+    assert len(set(provenance.code().values())) == 7
 
 
 def test_figures_of_peers_depend_on_their_own_sources():
@@ -43,6 +48,20 @@ def test_figures_of_peers_depend_on_their_own_sources():
     assert Run("APPNP", cell, 0, 0).depends_on == provenance.PEERS
     assert Run("AltOpt()", cell, 0, 0).depends_on == provenance.OURS
     assert Run("ALT-OPT", cell, 0, 0).depends_on == provenance.NETWORKS
+
+
+def test_figures_of_the_papers_method_depend_on_it_and_on_the_splits_of_the_contest():
+    cell = Cell("Cora", "20")
+    assert FreshRun("ALT-OPT (paper, mse)", cell, 7000).depends_on == provenance.PAPER
+    assert FreshRun("ALT-OPT-H (GCN as encoder)", cell, 7000).depends_on == provenance.PAPER_ON_GRAPH
+    sums = provenance.code()
+    for kind in (provenance.PAPER, provenance.CONTEST):
+        changed = sums | {kind: "0123456789"}
+        before, after = (provenance.in_contest(each, provenance.PAPER) for each in (sums, changed))
+        assert before != after
+    assert provenance.in_contest(sums, provenance.OURS) != sums[provenance.OURS]
+    for work in (FreshRun("APPNP", cell, 7000), Trial("APPNP", cell, 0, 1000)):
+        assert work.fit_code == provenance.in_contest(sums, provenance.PEERS)
 
 
 def test_what_is_left_out_does_not_count(tmp_path):

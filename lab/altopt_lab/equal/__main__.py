@@ -1,14 +1,15 @@
 """Six trials of every method in every cell, and runs on fresh splits under what they chose.
 
-`python -m altopt_lab.equal tune` makes the trials and writes chosen.json; `python -m altopt_lab.equal run` makes the
-runs under it. Stopped at any time, the same command goes on; several may work on one file at once.
+`python -m altopt_lab.equal tune` makes the trials and writes chosen.json (with --out beside that file);
+`python -m altopt_lab.equal run` makes the runs under it. Stopped at any time, the same command goes on; several may
+work on one file at once.
 """
 
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from altopt_lab.equal.trials import planned_trials, write_chosen
+from altopt_lab.equal.trials import CHOSEN, planned_trials, write_chosen
 from altopt_lab.experiments.context import DatasetContexts
 from altopt_lab.experiments.reproduce import request
 from altopt_lab.experiments.runner import standing, work_through
@@ -51,17 +52,25 @@ def main(words: Sequence[str] | None = None) -> None:
     parser.add_argument("--data", type=Path, help="folder of raw files")
     parser.add_argument("--out", type=Path, help=f"file of records; by default {TRIALS} or {RUNS}")
     parser.add_argument("--retry", action="store_true", help="try again what failed before")
+    parser.add_argument("--renew", action="store_true", help="make again what other code made")
     asked = parser.parse_args(words)
     only = request(asked.dataset, asked.rate, asked.splits, None, asked.method)
     works, out = wanted(asked.what, only), asked.out or (TRIALS if asked.what == "tune" else RUNS)
     with Records(out) as records:
         done = work_through(
-            works, records, DatasetContexts(asked.data), 60 * asked.budget_minutes, asked.retry, say
+            works,
+            records,
+            DatasetContexts(asked.data),
+            60 * asked.budget_minutes,
+            asked.retry,
+            say,
+            asked.renew,
         )
         recorded = list(done)
         print(standing(recorded, len(works), out, ()))
         if asked.what == "tune":
-            print(f"{write_chosen(records.lines):,} choices in chosen.json.")
+            path = CHOSEN if out == TRIALS else out.with_name(CHOSEN.name)
+            print(f"{write_chosen(records.lines, path):,} choices in {path}.")
 
 
 if __name__ == "__main__":

@@ -1,9 +1,7 @@
 """Who is compared in which cells, on which splits, and what comes first."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from altopt.datasets import Dataset
-from altopt.datasets.splits import Split
 from altopt_lab.experiments.methods import find_method
 from altopt_lab.experiments.protocols import (
     CELLS,
@@ -13,7 +11,6 @@ from altopt_lab.experiments.protocols import (
     INDUCTIVE,
     TUNING_SPLITS,
     Cell,
-    split_of,
 )
 
 FIRST_FRESH = 7000  # nothing was ever fitted on splits from here on
@@ -79,16 +76,6 @@ def trial_splits(cell: Cell) -> tuple[int, ...]:
     """Splits that settings are chosen on, the same for every method: four where splits differ much, else two."""
     n_splits = 4 if cell.rate in ("5", "10") else 2
     return (GIVEN_TUNING_SPLITS if cell.rate == GIVEN else TUNING_SPLITS)[:n_splits]
-
-
-def contest_split(data: Dataset, cell: Cell, seed: int) -> Split:
-    """The split with this seed, on which everyone counts validation nodes plainly.
-
-    Where as many of each class validate, AltOpt counts them by class size, which no peer does. One node less, and it
-    counts them plainly too.
-    """
-    split = split_of(data, cell.rate, seed)
-    return replace(split, validation=split.validation[:-1]) if cell.stratified_validation else split
 
 
 def is_tuned(method: str) -> bool:

@@ -15,6 +15,7 @@ from altopt.inputs import DiffusedInputs, InputSource, encoder_rows
 from altopt.solvers import GradientSteps
 from altopt.training.pseudo_labels import TopPerClass
 from altopt.views import FeatureView, GraphView, LabelView, Objective
+from altopt_lab import provenance
 from altopt_lab.baselines import BASELINES
 from altopt_lab.baselines.baseline import GraphData
 from altopt_lab.bench import graphs, networks, worker
@@ -179,6 +180,10 @@ class InTurns(Work):
     @property
     def key(self) -> str:
         return f"in turns, {self.size} size"
+
+    @property
+    def depends_on(self) -> str:
+        return provenance.PAPER_ON_GRAPH
 
     def identity(self) -> Record:
         return {"size": self.size, "facts": graphs.find(self.size).facts()}

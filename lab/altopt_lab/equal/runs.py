@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from altopt_lab.equal.contest import contest_split, entries, is_tuned
+from altopt_lab import provenance
+from altopt_lab.equal.contest import entries, is_tuned
+from altopt_lab.equal.splits import contest_split
 from altopt_lab.equal.trials import chosen_in
 from altopt_lab.experiments.method import Settings
 from altopt_lab.experiments.methods import find_method
@@ -49,6 +51,10 @@ class FreshRun(Work):
     def depends_on(self) -> str:
         return find_method(self.method).depends_on
 
+    @property
+    def fit_code(self) -> str:
+        return provenance.in_contest(provenance.code(), self.depends_on)
+
     def settings(self) -> Settings:
         chosen = chosen_in(self.cell).get(self.method, {"settings": {}})
         return {**chosen["settings"], **dict(self.change)}
@@ -70,15 +76,19 @@ class FreshRun(Work):
         method, context = find_method(self.method), contexts(self.cell.dataset)
         split = contest_split(context.dataset, self.cell, self.split)
         fit = method.fit_inductively if self.cell.rate == INDUCTIVE else method.fit
-        began = time.process_time()
+        began, began_cpu = time.perf_counter(), time.process_time()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             fitted = fit(context, split, self.settings(), self.split)
+        spent = {
+            "seconds": round(time.perf_counter() - began, 3),
+            "cpu_seconds": round(time.process_time() - began_cpu, 3),
+        }
         y = np.asarray(context.dataset.y)
         return {
             "validation_accuracy": round(accuracy(fitted.labels, y, split.validation), 6),
             "test_accuracy": round(accuracy(fitted.labels, y, split.test), 6),
-            "cpu_seconds": round(time.process_time() - began, 3),
+            **spent,
             **fitted.facts,
         }
 

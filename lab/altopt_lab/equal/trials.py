@@ -1,56 +1,28 @@
 """Six trials of every method in every cell, on the same splits; the best by validation labels is chosen."""
 
 import json
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean
 from typing import Any
-from zlib import crc32
 
 import numpy as np
 
 from altopt.io.files import write_text
-from altopt_lab.equal.contest import N_TRIALS, contest_split, entries, is_tuned, trial_splits
+from altopt_lab import provenance
+from altopt_lab.equal.contest import entries, is_tuned, trial_splits
+from altopt_lab.equal.drawn import six
+from altopt_lab.equal.splits import contest_split
 from altopt_lab.experiments import tuned
-from altopt_lab.experiments.baseline_methods import BaselineMethod
-from altopt_lab.experiments.method import Method, Settings, projected_on
+from altopt_lab.experiments.method import Settings
 from altopt_lab.experiments.methods import find_method
 from altopt_lab.experiments.protocols import INDUCTIVE, Cell
-from altopt_lab.experiments.tuning import n_points
 from altopt_lab.experiments.work import Contexts, Work
 from altopt_lab.metrics import accuracy
 from altopt_lab.records import Record
 
 CHOSEN = Path(__file__).parent / "chosen.json"
-N_STARTS = 4  # of a peer; the rest of its trials are drawn
-
-
-def six(name: str, cell: Cell) -> list[Settings]:
-    """The settings that are tried: those that a method starts with, then points of its space drawn at random."""
-    method, inductive = find_method(name), cell.rate == INDUCTIVE
-    space = method.space(inductive=inductive)
-    tried: list[Settings] = []
-    for start in starts(method, cell):
-        settings = method.drop_unused(projected_on(start, space))
-        if settings not in tried:
-            tried.append(settings)
-    rng = np.random.default_rng(crc32(f"{name} {cell}".encode()))
-    n_wanted = min(N_TRIALS, n_points(space))
-    while len(tried) < n_wanted:
-        drawn = {key: choices[rng.integers(len(choices))] for key, choices in space.items()}
-        settings = method.drop_unused(drawn)
-        if settings not in tried:
-            tried.append(settings)
-    return tried[:N_TRIALS]
-
-
-def starts(method: Method, cell: Cell) -> list[Settings]:
-    """What comes first: of a peer its usual settings, features read otherwise, and earlier choices on the data set."""
-    if not isinstance(method, BaselineMethod):
-        return method.initial_settings()
-    file = tuned.read(tuned.file_of(method.name))
-    earlier = [dict(entry["settings"]) for name, entry in file.items() if name.split()[0] == cell.dataset]
-    return [*method.initial_settings()[:2], *earlier][:N_STARTS]
 
 
 @dataclass(frozen=True)
@@ -75,6 +47,10 @@ class Trial(Work):
         return find_method(self.method).depends_on
 
     @property
+    def fit_code(self) -> str:
+        return provenance.in_contest(provenance.code(), self.depends_on)
+
+    @property
     def settings(self) -> Settings:
         return six(self.method, self.cell)[self.number]
 
@@ -95,9 +71,14 @@ class Trial(Work):
         method, context = find_method(self.method), contexts(self.cell.dataset)
         split = contest_split(context.dataset, self.cell, self.split)
         fit = method.fit_inductively if self.cell.rate == INDUCTIVE else method.fit
+        began, began_cpu = time.perf_counter(), time.process_time()
         fitted = fit(context, split, self.settings, self.split)
+        spent = {
+            "seconds": round(time.perf_counter() - began, 3),
+            "cpu_seconds": round(time.process_time() - began_cpu, 3),
+        }
         y = np.asarray(context.dataset.y)
-        return {"validation_accuracy": round(accuracy(fitted.labels, y, split.validation), 6)}
+        return {"validation_accuracy": round(accuracy(fitted.labels, y, split.validation), 6), **spent}
 
 
 def planned_trials() -> list[Trial]:
@@ -113,16 +94,20 @@ def planned_trials() -> list[Trial]:
 
 
 def choose(records: list[Record]) -> dict[str, Any]:
-    """By cell and method the best of the six, where all of them are on record; a fit that failed counts 0."""
+    """By cell and method the best of the six, where all of them are on record; a fit that failed counts 0.
+
+    With it goes the sum of the code that made the trials; None where several did.
+    """
     by_key = {record["key"]: record for record in records}
     chosen: dict[str, Any] = {}
     places = dict.fromkeys((trial.method, trial.cell) for trial in planned_trials())
     for method, cell in places:
-        tried, scores = six(method, cell), []
+        tried, scores, codes = six(method, cell), [], set[str | None]()
         for number in range(len(tried)):
             lines = [by_key.get(Trial(method, cell, number, split).key) for split in trial_splits(cell)]
             if any(line is None or line["settings"] != tried[number] for line in lines):
                 break
+            codes |= {line.get("fit_code") for line in lines if line is not None}
             scores.append(mean(line.get("validation_accuracy", 0.0) for line in lines if line is not None))
         if len(scores) == len(tried):
             best = int(np.argmax(scores))
@@ -132,6 +117,7 @@ def choose(records: list[Record]) -> dict[str, Any]:
                 "trial": best,
                 "trials": len(tried),
                 "splits": list(trial_splits(cell)),
+                "fit_code": codes.pop() if len(codes) == 1 else None,
             }
     return chosen
 

@@ -1,6 +1,6 @@
 """The paper's claims of accuracy: its own method on fresh splits, and where it has no runs there, the earlier ones."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
@@ -44,26 +44,6 @@ SLACK = 0.5  # points of accuracy: less than that apart is alike
 LOW, HIGH = ("5", "10", "20"), ("60", "30%", "60%")
 PEERS = (*PERSISTENT, *ONE_TIME, *WITHOUT)
 MOST = 15  # of 22 cells
-
-
-def accuracy_verdicts(index: RecordIndex) -> list[Verdict]:
-    return [
-        near_the_paper(index),
-        *ahead(index),
-        *comparable(index),
-        on_ogb(),
-        persistent_above_one_time(index),
-        labels_above_features(index),
-        inductive(index),
-        squared(index),
-        *alike(index),
-        same_by_both_losses(index),
-        matters_at_low_rates(index, "without pseudo labels", "Pseudo labels matter most at low label rates"),
-        matters_at_low_rates(index, "without diffusion", "Diffusion matters at low label rates"),
-        fewer_layers(index),
-        surest(index),
-        not_sensitive(index),
-    ]
 
 
 def named(index: RecordIndex, cell: Cell) -> Iterator[tuple[str, str]]:
@@ -134,7 +114,7 @@ def gaps_to_peers(index: RecordIndex, mine: str, cell: Cell) -> dict[str, tuple[
     return gaps
 
 
-def on_ogb() -> Verdict:
+def on_ogb(index: RecordIndex) -> Verdict:
     claim = "ALT-OPT is best on ogbn-arxiv and ogbn-products"
     return Verdict(
         claim, None, "not on disk; `altopt reproduce transductive --dataset ogbn-arxiv` where it is"
@@ -255,6 +235,16 @@ def same_by_both_losses(index: RecordIndex) -> Verdict:
     return Verdict(claim, decided(gaps, len(far) < len(gaps) / 2), evidence)
 
 
+def pseudo_labels_matter(index: RecordIndex) -> Verdict:
+    return matters_at_low_rates(
+        index, "without pseudo labels", "Pseudo labels matter most at low label rates"
+    )
+
+
+def diffusion_matters(index: RecordIndex) -> Verdict:
+    return matters_at_low_rates(index, "without diffusion", "Diffusion matters at low label rates")
+
+
 def matters_at_low_rates(index: RecordIndex, without: str, claim: str) -> Verdict:
     """What a part gives with the fewest labels is more than half a point, and more than it gives with the most."""
     evidence, good = [], []
@@ -328,3 +318,22 @@ def decided(evidence: object, holds: bool) -> bool | None:
 
 def exceptions(names: list[str]) -> str:
     return f"; not in {', '.join(names)}" if names else ""
+
+
+ACCURACY: tuple[Callable[[RecordIndex], Verdict | Iterable[Verdict]], ...] = (
+    near_the_paper,
+    ahead,
+    comparable,
+    on_ogb,
+    persistent_above_one_time,
+    labels_above_features,
+    inductive,
+    squared,
+    alike,
+    same_by_both_losses,
+    pseudo_labels_matter,
+    diffusion_matters,
+    fewer_layers,
+    surest,
+    not_sensitive,
+)

@@ -1,14 +1,16 @@
 """The claims of the paper, judged by the runs on record: both ways where the paper says that two things are alike."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 
 from altopt_lab.experiments import published
-from altopt_lab.experiments.accuracy_claims import SLACK, accuracy_verdicts, decided, exceptions
-from altopt_lab.experiments.cost_claims import cost_verdicts
+from altopt_lab.experiments.accuracy_claims import ACCURACY, SLACK, decided, exceptions
+from altopt_lab.experiments.cost_claims import COST
 from altopt_lab.experiments.protocols import CELLS, Cell
 from altopt_lab.experiments.tables.paper_table import RecordIndex
 from altopt_lab.verdict import Verdict
+
+Judge = Callable[[RecordIndex], Verdict | Iterable[Verdict]]
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,28 @@ def cell_results(index: RecordIndex) -> list[CellResult]:
 
 
 def verdicts(index: RecordIndex) -> list[Verdict]:
-    return [*accuracy_verdicts(index), *cost_verdicts(index), *on_earlier_splits(index)]
+    judges = (*ACCURACY, *COST, on_earlier_splits)
+    return [verdict for judge in judges for verdict in with_marks(index, judge)]
+
+
+def with_marks(index: RecordIndex, judge: Judge) -> Iterator[Verdict]:
+    """Verdicts with † behind the evidence where other code made one of the records that they rest on."""
+    with index.watched() as seen:
+        found = judge(index)
+    if isinstance(found, Verdict):
+        yield marked(found, index.mark(seen))
+        return
+    verdicts = iter(found)
+    while True:
+        with index.watched() as seen:
+            verdict = next(verdicts, None)
+        if verdict is None:
+            return
+        yield marked(verdict, index.mark(seen))
+
+
+def marked(verdict: Verdict, mark: str) -> Verdict:
+    return replace(verdict, evidence=f"{verdict.evidence}{mark}") if verdict.evidence else verdict
 
 
 def on_earlier_splits(index: RecordIndex) -> Iterator[Verdict]:

@@ -6,7 +6,7 @@ from altopt import AltOpt
 from altopt.errors import InputError
 from altopt.views import SquaredLaplacianView
 from altopt_lab.baselines import BASELINES, HETEROPHILY
-from altopt_lab.equal.paper_method import PaperMethod
+from altopt_lab.equal.paper_method import PaperMethod, PaperMethodOnGraph
 from altopt_lab.experiments.altopt_methods import PLANS, AltOptMethod, DefaultMethod, FixedPlanMethod
 from altopt_lab.experiments.baseline_methods import BaselineMethod
 from altopt_lab.experiments.method import Method
@@ -24,7 +24,7 @@ PAPER: tuple[Method, ...] = (
     PaperMethod("ALT-OPT-Full (paper)", fixed=(("n_rounds", "full"),)),
     PaperMethod("ALT-OPT-N (paper)", "N"),
     PaperMethod("ALT-OPT-H (paper, X as it is)", "H", fixed=(("restart", 1.0),)),
-    PaperMethod("ALT-OPT-H (GCN as encoder)", "H", "gcn", fixed=(("restart", 1.0),)),
+    PaperMethodOnGraph("ALT-OPT-H (GCN as encoder)", "H", fixed=(("restart", 1.0),)),
 )
 WIDER = AltOptMethod("ALT-OPT (ours, wider search)")
 NORMALISED = AltOptMethod("ALT-OPT-N", fixed=(("variant", "N"),))

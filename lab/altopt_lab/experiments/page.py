@@ -56,7 +56,7 @@ def page(records: list[Record], rechecks: list[Record], code: dict[str, str]) ->
 def first_screen(index: RecordIndex, rechecks: list[Record]) -> str:
     """What a newcomer needs to know, in a few sentences."""
     judged = verdicts(index)
-    runs = [line for lines in index.rows.values() for line in lines]
+    runs = index.fits
     fresh = sum(not index.is_stale(line) for line in runs)
     sums = ", ".join(f"{name} `{value}`" for name, value in (index.code or {}).items())
     sentences = [

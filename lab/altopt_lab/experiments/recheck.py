@@ -16,10 +16,13 @@ from pathlib import Path
 import numpy as np
 
 from altopt.datasets import available
+from altopt_lab import provenance
+from altopt_lab.equal.paper_method import PaperMethod
+from altopt_lab.equal.splits import contest_split
 from altopt_lab.experiments.baseline_methods import BaselineMethod
 from altopt_lab.experiments.context import DatasetContexts
 from altopt_lab.experiments.methods import METHODS, find_method
-from altopt_lab.experiments.protocols import INDUCTIVE, split_of
+from altopt_lab.experiments.protocols import INDUCTIVE, Cell, split_of
 from altopt_lab.experiments.tables.paper_table import RecordIndex
 from altopt_lab.experiments.work import Contexts, Work
 from altopt_lab.metrics import accuracy
@@ -51,9 +54,14 @@ class Recheck(Work):
     def depends_on(self) -> str:
         return find_method(self.record["method"]).depends_on
 
+    @property
+    def fit_code(self) -> str:
+        fresh = "fresh_split" in self.record
+        return provenance.in_contest(provenance.code(), self.depends_on) if fresh else super().fit_code
+
     def identity(self) -> Record:
-        kept = ("method", "dataset", "rate", "split_seed", "seed", "changed")
-        return {name: self.record[name] for name in kept} | {
+        kept = ("method", "dataset", "rate", "split_seed", "fresh_split", "seed", "changed")
+        return {name: self.record[name] for name in kept if name in self.record} | {
             "sample": self.number,
             "was": self.record["test_accuracy"],
             "was_made": self.record["made"],
@@ -63,14 +71,17 @@ class Recheck(Work):
 
     def measure(self, contexts: Contexts) -> Record:
         line, context = self.record, contexts(self.record["dataset"])
-        method, split = (
-            find_method(line["method"]),
-            split_of(context.dataset, line["rate"], line["split_seed"]),
-        )
-        fit = method.fit_inductively if line["rate"] == INDUCTIVE else method.fit
+        method, cell = find_method(line["method"]), Cell(line["dataset"], line["rate"])
+        if "fresh_split" in line:
+            seed, settings = line["fresh_split"], line["chosen"]
+            split = contest_split(context.dataset, cell, seed)
+        else:
+            seed, settings = line["seed"], line["settings"]
+            split = split_of(context.dataset, cell.rate, line["split_seed"])
+        fit = method.fit_inductively if cell.rate == INDUCTIVE else method.fit
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            fitted = fit(context, split, line["settings"], line["seed"])
+            fitted = fit(context, split, settings, seed)
         return {"now": round(accuracy(fitted.labels, np.asarray(context.dataset.y), split.test), 6)}
 
 
@@ -79,7 +90,8 @@ def is_network(record: Record) -> bool:
     method = METHODS[record["method"]]
     if isinstance(method, BaselineMethod):
         return bool(method.kind.method != "LP")
-    return bool(record["settings"].get("encoder") == "mlp")
+    settings = record["chosen"] if "fresh_split" in record else record["settings"]
+    return isinstance(method, PaperMethod) or settings.get("encoder") == "mlp"
 
 
 def stands(line: Record) -> bool:
@@ -90,8 +102,8 @@ def stands(line: Record) -> bool:
 
 def sample(records: Sequence[Record], n: int, seed: int, data: Path | None, longest: float) -> list[Record]:
     """Records of runs at random, whose data are on disk and that took no longer than so many seconds."""
-    shown, on_disk = RecordIndex(records), available(data)
-    runs = [line for lines in shown.rows.values() for line in lines if "test_accuracy" in line]
+    on_disk = available(data)
+    runs = [line for line in RecordIndex(records).fits if "test_accuracy" in line]
     able = [
         line
         for line in runs

@@ -4,7 +4,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from altopt_lab.provenance import code
 from altopt_lab.records import Record, Records
 
 if TYPE_CHECKING:
@@ -37,7 +36,7 @@ def work_through(
         line = known.get(work.key)
         if line is None or not work.is_current(line) or (retry and "failed" in line):
             return False
-        return not renew or line.get("fit_code") == code()[work.depends_on]
+        return not renew or line.get("fit_code") == work.fit_code
 
     todo = [work for work in dict.fromkeys(wanted) if not is_done(work)]
     spent: list[float] = []

@@ -9,6 +9,7 @@ import numpy as np
 from altopt.arrays import Array
 from altopt.datasets import Dataset
 from altopt.datasets.splits import hide
+from altopt_lab import provenance
 from altopt_lab.baselines import BASELINES
 from altopt_lab.bench import worker
 from altopt_lab.bench.graphs import find
@@ -36,6 +37,10 @@ class Cost(Work):
     def is_current(self, record: Record) -> bool:
         return "failed" in record or "epoch_cpu" in record
 
+    @property
+    def depends_on(self) -> str:
+        return sources_of(self.method)
+
     def identity(self) -> Record:
         return {"method": self.method, "size": self.size, "facts": find(self.size).facts()}
 
@@ -57,6 +62,10 @@ class LayerMemory(Work):
     @property
     def key(self) -> str:
         return f"memory, {self.method}, {self.size} size, K={self.n_steps}"
+
+    @property
+    def depends_on(self) -> str:
+        return sources_of(self.method)
 
     def identity(self) -> Record:
         return {"method": self.method, "size": self.size, "n_steps": self.n_steps}
@@ -84,6 +93,10 @@ class EpochTime(Work):
     @property
     def needs_dataset(self) -> str:
         return self.cell.dataset
+
+    @property
+    def depends_on(self) -> str:
+        return sources_of(self.method)
 
     def identity(self) -> Record:
         return {"method": self.method, "dataset": self.cell.dataset, "rate": self.cell.rate}
@@ -117,3 +130,8 @@ class EpochTime(Work):
         name, _, layer = self.method.partition(", ")
         options: dict[str, Any] = {"propagation": "torch_geometric"} if layer else {}
         BASELINES[name](n_epochs=n_epochs, **options).fit(data.X, known, data.graph)  # type: ignore[call-arg]
+
+
+def sources_of(method: str) -> str:
+    """Whose sources a time depends on: of ALT-OPT, whose encoder is a network, or of a peer."""
+    return provenance.NETWORKS if method.startswith(ALT_OPT) else provenance.PEERS

@@ -29,11 +29,17 @@ class Work(ABC):
         The data set that it reads.
     depends_on : str
         Whose sources its figure depends on, by `provenance.code`.
+    fit_code : str
+        The sum of those sources as they are now.
     """
 
     @property
     def depends_on(self) -> str:
         return provenance.OURS
+
+    @property
+    def fit_code(self) -> str:
+        return provenance.code()[self.depends_on]
 
     @property
     @abstractmethod
@@ -63,7 +69,7 @@ class Work(ABC):
             record |= self.measure(contexts)
         except FAILURES as error:
             record |= {"failed": failure(error), "seconds": round(time.perf_counter() - began, 3)}
-        return record | {"fit_code": provenance.code()[self.depends_on]} | made_on()
+        return record | {"depends_on": self.depends_on, "fit_code": self.fit_code} | made_on()
 
 
 def failure(error: Exception) -> str:

@@ -17,19 +17,25 @@ from altopt_lab.equal.contest import (
     OURS,
     PAPER,
     SQUARED_GCN,
-    contest_split,
     entries,
     is_tuned,
     trial_splits,
 )
+from altopt_lab.equal.drawn import six
 from altopt_lab.equal.runs import FreshRun
-from altopt_lab.equal.trials import Trial, choose, planned_trials, six
+from altopt_lab.equal.splits import contest_split
+from altopt_lab.equal.trials import Trial, choose, planned_trials
+from altopt_lab.experiments import recheck
+from altopt_lab.experiments.claims import verdicts
 from altopt_lab.experiments.context import DatasetContext
 from altopt_lab.experiments.methods import find_method
+from altopt_lab.experiments.page import page
 from altopt_lab.experiments.protocols import CELLS, TUNING_SPLITS, Cell
+from altopt_lab.experiments.recheck import Recheck
 from altopt_lab.experiments.tables import equal_effort
 from altopt_lab.experiments.tables.paper_table import RecordIndex, RunFilter
-from altopt_lab.records import read_records
+from altopt_lab.provenance import code
+from altopt_lab.records import Records, read_records
 
 CORA, PHOTO = Cell("Cora", "20"), Cell("Photo", "20")
 
@@ -57,6 +63,33 @@ def test_trials_differ_and_are_points_of_the_space():
             tried = six(entry.method, entry.cell)
             assert all(one not in tried[:k] for k, one in enumerate(tried))
             assert all(value in space[key] for one in tried for key, value in one.items())
+
+
+def test_all_but_the_first_trial_are_drawn_by_one_seed():
+    """Methods with one space draw the same points in a cell, and other cells draw others."""
+    assert six(PAPER[0], CORA) == six(PAPER[1], CORA)
+    assert six("GCN", CORA)[1:] == six("MLP", CORA)[1:] == six("GAT", CORA)[1:]
+    assert six("APPNP", CORA)[1:] != six("APPNP", PHOTO)[1:]
+    for method in {entry.method for entry in entries() if is_tuned(entry.method)} - {"LP"}:
+        assert {repr(six(method, cell)[0]) for cell in CELLS} == {repr(six(method, CORA)[0])}
+
+
+def test_first_trials_are_what_authors_published():
+    assert six("GCN", CORA)[0] == {
+        "learning_rate": 0.01,
+        "dropout": 0.5,
+        "weight_decay": 5e-4,
+        "scale_rows": True,
+    }
+    assert {six("APPNP", CORA)[0][key] for key in ("n_steps", "restart")} == {10, 0.1}
+    assert six("LP", CORA)[0] == {"alpha": 0.99, "n_steps": 50, "hold": False}
+    assert six("SGC", CORA)[0]["learning_rate"] == 0.05, "0.2 is not in the paper's space"
+
+
+def test_our_wider_search_draws_from_all_of_its_space():
+    drawn = [settings for cell in CELLS for settings in six(OURS, cell)[1:]]
+    for key in ("encoder", "inputs", "feature_weight", "restart"):
+        assert {settings[key] for settings in drawn} == set(find_method(OURS).space()[key])
 
 
 def test_the_papers_space_is_the_appendix():
@@ -115,6 +148,7 @@ def trial_records(method, cell, best):
             "key": trial.key,
             "settings": trial.settings,
             "validation_accuracy": 0.9 if trial.number == best else 0.5,
+            "fit_code": trial.fit_code,
         }
         for trial in planned_trials()
         if (trial.method, trial.cell) == (method, cell)
@@ -175,8 +209,7 @@ def test_the_command_stops_at_its_budget_and_goes_on(tmp_path, monkeypatch, caps
     asked = [Trial("LP", CORA, number, split) for number in (0, 1) for split in (1000, 1001)]
     monkeypatch.setattr(command, "planned_trials", lambda: asked)
     monkeypatch.setattr(command, "DatasetContexts", lambda folder: lambda name: context(name))
-    monkeypatch.setattr(trials, "CHOSEN", tmp_path / "chosen.json")
-    monkeypatch.setattr(command, "write_chosen", lambda lines: len(lines))
+    before = trials.CHOSEN.read_text() if trials.CHOSEN.exists() else None
     words = ["tune", "--out", str(tmp_path / "t.jsonl")]
     command.main([*words, "--budget-minutes", "0"])
     assert "4 are left" in capsys.readouterr().out
@@ -184,6 +217,60 @@ def test_the_command_stops_at_its_budget_and_goes_on(tmp_path, monkeypatch, caps
     lines = read_records(tmp_path / "t.jsonl")
     assert [line["trial"] for line in lines] == [0, 0, 1, 1]
     assert all("commit" in line and "test_accuracy" not in line for line in lines)
+    assert all(line["seconds"] > 0 and "cpu_seconds" in line for line in lines)
+    with Records(tmp_path / "t.jsonl") as records:
+        records.add(lines[0] | {"fit_code": "of other code"})
+    command.main(words)
+    assert len(read_records(tmp_path / "t.jsonl")) == 5
+    command.main([*words, "--renew"])
+    assert len(read_records(tmp_path / "t.jsonl")) == 6
+    assert (tmp_path / "chosen.json").exists()
+    assert before == (trials.CHOSEN.read_text() if trials.CHOSEN.exists() else None)
+
+
+def figures_of(lines, sums):
+    near, cora, *_, differences, _ = equal_effort.show(RecordIndex(lines, sums))
+    row = next(row for row in cora.rows if row[1] == PAPER[0])
+    pair = next(row for row in differences.rows if row[:2] == ("Cora 20", PAPER[0]))
+    near_row = next(row for row in near.rows if row[0] == "Cora 20")
+    return row[4], pair[2 + equal_effort.PERSISTENT.index("APPNP")], near_row[1], near_row[5]
+
+
+def test_what_other_code_made_is_marked_be_it_a_run_or_a_trial(chosen):
+    lines = []
+    for k in range(2):
+        for method in (*PAPER, "APPNP"):
+            run = FreshRun(method, CORA, FIRST_FRESH + k)
+            lines.append({"key": run.key, **run.identity(), "test_accuracy": 0.8, "fit_code": run.fit_code})
+    assert not any("†" in text for text in figures_of(lines, code()))
+    index = RecordIndex(lines, code())
+    assert not any("†" in verdict.evidence for verdict in verdicts(index))
+    lines[0]["fit_code"] = "of other code"
+    assert all("†" in text for text in figures_of(lines, code()))
+    near = next(
+        verdict for verdict in verdicts(RecordIndex(lines, code())) if "within 1 point" in verdict.claim
+    )
+    assert near.evidence.endswith("†")
+    lines[0]["fit_code"] = lines[3]["fit_code"]
+    entries = json.loads(chosen.read_text())
+    entries["Cora 20"][PAPER[0]]["fit_code"] = "of other code"
+    chosen.write_text(json.dumps(entries))
+    assert all("†" in text for text in figures_of(lines, code()))
+
+
+def test_fresh_runs_count_as_runs_by_this_code_and_can_be_run_again(chosen, monkeypatch):
+    run = FreshRun("LP", CORA, FIRST_FRESH)
+    line = run.perform(lambda name: context(name))
+    assert line["seconds"] >= 0
+    index = RecordIndex([line], code())
+    assert [one["key"] for one in index.fits] == [run.key]
+    assert "1 of 1 runs were made by the code" in page([line], [], code())
+    monkeypatch.setattr(recheck, "available", lambda data: {"Cora": True})
+    assert recheck.sample([line], 1, 0, None, 60.0) == [line]
+    again = Recheck(0, line).perform(lambda name: context(name))
+    assert again["now"] == again["was"]
+    assert again["fresh_split"] == FIRST_FRESH
+    assert again["fit_code"] == line["fit_code"]
 
 
 def test_a_filter_keeps_to_its_cell():

@@ -4,6 +4,8 @@ import os
 import time
 from dataclasses import dataclass, field
 
+from altopt_lab.provenance import code
+
 
 @dataclass(frozen=True)
 class Chore:
@@ -14,6 +16,7 @@ class Chore:
     fails: bool = False
     needs_dataset: None = None
     depends_on: str = "altopt"
+    fit_code: str = field(default_factory=lambda: code()["altopt"])
     done: list = field(default_factory=list, compare=False, hash=False)
 
     def is_current(self, record):

@@ -4,7 +4,6 @@ import pytest
 
 from altopt_lab.experiments.accuracy_claims import alike, squared
 from altopt_lab.experiments.claims import verdicts
-from altopt_lab.experiments.cost_claims import cost_verdicts
 from altopt_lab.experiments.protocols import GIVEN, Cell
 from altopt_lab.experiments.tables.paper_table import RecordIndex
 from altopt_lab.experiments.timed import EpochTime, LayerMemory
@@ -56,7 +55,7 @@ def test_an_epoch_is_compared_with_the_same_operator_too():
         for method in ("ALT-OPT", "APPNP")
         for K in (10, 30)
     ]
-    found = {verdict.claim: verdict.outcome for verdict in cost_verdicts(RecordIndex(lines))}
+    found = {verdict.claim: verdict.outcome for verdict in verdicts(RecordIndex(lines))}
     assert found["ALT-OPT's memory does not grow with the propagation steps"] == "met"
     assert found["APPNP's memory grows with the propagation steps"] == "not met"
     epochs = [outcome for claim, outcome in found.items() if claim.startswith("An epoch")]

@@ -85,7 +85,13 @@ def show_efficiency(index: RecordIndex) -> list[Shown]:
                 ours = (f"failed: {failed[:60]}" if failed else NOT_RUN, "", "", "")
             else:
                 ratio = "" if mlp is None else f"{seconds / mlp:.2f}"
-                ours = (f"{seconds:,.0f}", ratio, f"{line['peak_gb']:.2f}", str(line["epochs_timed"]))
+                mark = index.mark([line])
+                ours = (
+                    f"{seconds:,.0f}{mark}",
+                    ratio,
+                    f"{line['peak_gb']:.2f}{mark}",
+                    str(line["epochs_timed"]),
+                )
             paper = (f"{time:,.2f}", f"{time / theirs[1]:.2f}", f"{memory:.2f}", f"{accuracy:.2f}")
             rows.append((method, *ours, *paper))
         columns = (
@@ -113,7 +119,8 @@ def show_complexity(index: RecordIndex) -> list[Shown]:
         ours = (NOT_RUN, NOT_RUN)
         if line is not None and base is not None and seconds is not None and base_seconds is not None:
             extra = line["peak_gb"] - base["peak_gb"]
-            ours = (f"{seconds - base_seconds:+,.0f} s", f"{extra:+.2f} GB")
+            mark = index.mark([line, base])
+            ours = (f"{seconds - base_seconds:+,.0f} s{mark}", f"{extra:+.2f} GB{mark}")
         rows.append((name, time, memory, *ours))
     notes = (
         "n nodes, m edges, d hidden width, c classes, p propagation steps, t epochs, k updates of F; what all methods "
@@ -147,11 +154,11 @@ def show_epoch_time(index: RecordIndex) -> list[Shown]:
         cells = []
         for cell in EPOCH_CELLS:
             line = index.get(EpochTime(method, cell).key)
-            cells.append(NOT_RUN if line is None else f"{line['milliseconds']:.2f}")
+            cells.append(NOT_RUN if line is None else f"{line['milliseconds']:.2f}{index.mark([line])}")
         line = index.get(Cost(ALT_OPT if name == FULL_NAME else name, "arxiv").key)
         large = "-" if "plain" in method or method == "APPNP" else NOT_RUN
         if large == NOT_RUN and line is not None and "epoch_cpu" in line:
-            large = f"{1000 * (line['epoch_cpu'] + line.get('update_cpu', 0.0)):,.0f}"
+            large = f"{1000 * (line['epoch_cpu'] + line.get('update_cpu', 0.0)):,.0f}{index.mark([line])}"
         theirs = [f"{paper[key][name]:.2f}" for key in paper]
         rows.append((method, *cells, large, *theirs))
     notes = (
@@ -201,10 +208,13 @@ def best_epochs(index: RecordIndex, cell: Cell) -> dict[str, tuple[float, float]
 def show_best_epochs(index: RecordIndex) -> list[Shown]:
     rows = []
     for cell in BEST_CELLS:
-        paper, ours = published.in_cell("best-epochs", cell), best_epochs(index, cell)
+        paper = published.in_cell("best-epochs", cell)
+        with index.watched() as seen:
+            ours = best_epochs(index, cell)
         for method in ("APPNP", FULL_NAME):
             epochs, seconds = ours.get(method, (None, None))
-            mine = (NOT_RUN, "") if epochs is None else (f"{epochs:.0f}", f"{seconds:.3f}")
+            mark = index.mark([line for line in seen if line["method"] == method.removesuffix("-Full")])
+            mine = (NOT_RUN, "") if epochs is None else (f"{epochs:.0f}{mark}", f"{seconds:.3f}{mark}")
             rows.append((str(cell), method, *mine, str(paper[method][0]), f"{paper[method][1]:.2f}"))
     notes = (
         "The epoch that did best on validation labels and the seconds of training up to it, means over splits. Of "
@@ -238,7 +248,9 @@ def show_layer_memory(index: RecordIndex) -> list[Shown]:
         for method in ("APPNP", FULL_BATCH, ALT_OPT):
             lines = [index.get(LayerMemory(method, size, K).key) for K in STEPS]
             ours = [
-                NOT_RUN if line is None else line.get("failed", "")[:60] or f"{line['peak_gb']:.2f}"
+                NOT_RUN
+                if line is None
+                else line.get("failed", "")[:60] or f"{line['peak_gb']:.2f}{index.mark([line])}"
                 for line in lines
             ]
             paper = published.published("layer-memory")[method.partition(",")[0]]

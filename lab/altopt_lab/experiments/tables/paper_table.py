@@ -1,6 +1,7 @@
 """A table or figure of the paper: the work it needs, and how it is made from the records."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -105,6 +106,7 @@ class RecordIndex:
         for line in records:
             self.by_key.pop(line["key"], None)  # a later record takes the place of an earlier one, at the end
             self.by_key[line["key"]] = line
+        self._watchers: list[list[Record]] = []
         self.rows: dict[tuple[Any, ...], list[Record]] = {}
         for line in self.by_key.values():
             if "split_seed" in line:
@@ -123,14 +125,52 @@ class RecordIndex:
         if self.code is None:
             return False
         method = METHODS.get(line.get("method", ""))
-        return line.get("fit_code") != self.code[provenance.OURS if method is None else method.depends_on]
+        kind = line.get("depends_on") or (provenance.OURS if method is None else method.depends_on)
+        in_contest = "fresh_split" in line or "tuning_split" in line
+        now = provenance.in_contest(self.code, kind) if in_contest else self.code[kind]
+        return line.get("fit_code") != now
+
+    @contextmanager
+    def watched(self) -> Iterator[list[Record]]:
+        """The records that are read meanwhile."""
+        seen: list[Record] = []
+        self._watchers.append(seen)
+        try:
+            yield seen
+        finally:
+            self._watchers.pop()
+
+    def read(self, lines: Sequence[Record]) -> None:
+        """Tell those who watch that a figure rests on these records."""
+        for seen in self._watchers:
+            seen.extend(lines)
+
+    def mark(self, lines: Sequence[Record]) -> str:
+        """† where other code made one of them."""
+        return STALE if any(map(self.is_stale, lines)) else ""
+
+    def marked(self, tell: Callable[[], str]) -> str:
+        """A text of figures, with † where other code made one of the records that it rests on."""
+        with self.watched() as seen:
+            text = tell()
+        return text if text in ("", NOT_RUN) or text.endswith(STALE) else text + self.mark(seen)
+
+    @property
+    def fits(self) -> list[Record]:
+        """All runs that the page shows, those on fresh splits too."""
+        fresh = [line for line in self.by_key.values() if "fresh_split" in line]
+        return [line for lines in self.rows.values() for line in lines] + fresh
 
     def get(self, key: str) -> Record | None:
-        return self.by_key.get(key)
+        line = self.by_key.get(key)
+        self.read([] if line is None else [line])
+        return line
 
     def runs(self, method: str, cell: Cell, change: Change = ()) -> list[Record]:
         """All runs of a cell on record, failures included."""
-        return self.rows.get((method, cell.dataset, cell.rate, repr(tuple(change))), [])
+        lines = self.rows.get((method, cell.dataset, cell.rate, repr(tuple(change))), [])
+        self.read(lines)
+        return lines
 
     def good(self, method: str, cell: Cell, change: Change = ()) -> list[Record]:
         return [line for line in self.runs(method, cell, change) if "test_accuracy" in line]
@@ -168,8 +208,7 @@ class RecordIndex:
         n_splits = len({line["split_seed"] for line in lines})
         n_runs = max(1, round(len(lines) / n_splits))
         mark = "" if not any("not tuned" in line["settings_from"] for line in lines) else " untuned"
-        stale = STALE if any(map(self.is_stale, lines)) else ""
-        return f"{accuracies.mean():.2f} ± {accuracies.std():.2f} ({n_splits} x {n_runs}{mark}){stale}"
+        return f"{accuracies.mean():.2f} ± {accuracies.std():.2f} ({n_splits} x {n_runs}{mark}){self.mark(lines)}"
 
 
 def repeated(

@@ -37,7 +37,7 @@ def flipped(index: RecordIndex) -> Table:
     for name in FLIPS:
         lines = lines_of(index, FlippedLabels, name)
         found = [100 * line["found"] for line in lines]
-        shown = (f"{np.mean(found):.1f}", str(len(lines))) if lines else (NOT_RUN, "0")
+        shown = (f"{np.mean(found):.1f}{index.mark(lines)}", str(len(lines))) if lines else (NOT_RUN, "0")
         rows.append((name, *shown))
     note = (
         f"{FLIPPED:.0%} of the training labels are made wrong; of as many labels as were, at the top of "
@@ -56,7 +56,15 @@ def random_edges(index: RecordIndex) -> Table:
         means = {who: float(np.mean([line["scores"][who] for line in lines])) for who in lines[0]["scores"]}
         ours = means.pop(OURS)
         best = max(means, key=lambda who: means[who])
-        rows.append((name, f"{ours:.2f}", f"{means[best]:.2f}", best, str(len(lines))))
+        rows.append(
+            (
+                name,
+                f"{ours:.2f}{index.mark(lines)}",
+                f"{means[best]:.2f}{index.mark(lines)}",
+                best,
+                str(len(lines)),
+            )
+        )
     note = (
         "All edges are replaced by random ones with nearly the same degrees; beside AltOpt() the best method on "
         "features alone. Accuracy, on Tolokers ROC AUC, in %."

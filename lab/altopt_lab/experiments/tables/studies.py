@@ -129,7 +129,8 @@ def series_of(index: RecordIndex, name: str, method: str, places: list[tuple[Any
     accuracies = {x: index.accuracies(method, cell, change) for x, cell, change in places}
     recorded = {x: values for x, values in accuracies.items() if len(values)}
     means = [float(values.mean()) for values in recorded.values()]
-    return Series(name, list(recorded), means, [float(values.std()) for values in recorded.values()])
+    marks = [index.mark(index.good(method, cell, change)) for x, cell, change in places if len(accuracies[x])]
+    return Series(name, list(recorded), means, [float(values.std()) for values in recorded.values()], marks)
 
 
 @dataclass(frozen=True)
@@ -192,7 +193,8 @@ def show_top(index: RecordIndex) -> list[Shown]:
     series = []
     for method in ("ALT-OPT", "LP") if records else ():
         values = 100 * np.array([line["right"][method] for line in records])
-        series.append(Series(method, list(TOPS), values.mean(axis=0).tolist(), values.std(axis=0).tolist()))
+        means, spread = values.mean(axis=0).tolist(), values.std(axis=0).tolist()
+        series.append(Series(method, list(TOPS), means, spread, [index.mark(records)] * len(TOPS)))
     title = f"Cora, 20 labels per class, {len(records)} splits, after the first update of F"
     return [Chart(title, "K, surest nodes of each class", "right, %", series, published.notes("top-k"))]
 

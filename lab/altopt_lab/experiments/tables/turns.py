@@ -22,18 +22,19 @@ def show(index: RecordIndex) -> list[Shown]:
             rows = [(NOT_RUN if line is None else f"failed: {line.get('failed', '')[:60]}", *[""] * 5)]
         else:
             wall, cpu = (trainings(line, epochs, kind) for kind in ("wall", "cpu"))
+            mark = index.mark([line])
             rows = [
                 (
                     f"ALT-OPT: {who}" if who in PARTS else who,
-                    f"{1000 * found['wall']:,.2f}",
-                    f"{1000 * found['cpu']:,.2f}",
+                    f"{1000 * found['wall']:,.2f}{mark}",
+                    f"{1000 * found['cpu']:,.2f}{mark}",
                     str(found["runs"]),
-                    *((f"{wall[who]:,.1f}", f"{cpu[who]:,.1f}") if who in wall else ("", "")),
+                    *((f"{wall[who]:,.1f}{mark}", f"{cpu[who]:,.1f}{mark}") if who in wall else ("", "")),
                 )
                 for who, found in line["times"].items()
             ]
             rows += [
-                (who, "", "", "", f"{time:,.1f}", f"{cpu[who]:,.1f}")
+                (who, "", "", "", f"{time:,.1f}{mark}", f"{cpu[who]:,.1f}{mark}")
                 for who, time in wall.items()
                 if who not in line["times"]
             ]
