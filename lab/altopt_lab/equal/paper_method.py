@@ -18,6 +18,7 @@ from altopt_lab.equal.graph_encoder import NodeNumbers, graph_encoder
 from altopt_lab.experiments.altopt_methods import trace_facts, unseen_edges
 from altopt_lab.experiments.context import DatasetContext
 from altopt_lab.experiments.method import Fitted, Method, Settings, projected_on, visible_labels
+from altopt_lab.experiments.protocols import FIXED_ON
 
 SPACE: SearchSpace = {
     **COMMON_SPACE,
@@ -45,6 +46,13 @@ USUAL: Settings = {
     "n_rounds": 5,
 }
 
+ALONE: Settings = {
+    "restart": 1.0,
+    "n_pseudo": 0,
+    "n_rounds": 1,
+}  # inductive: own features, given labels, one update
+N_EPOCHS = 500
+
 
 @dataclass(frozen=True)
 class PaperMethod(Method):
@@ -70,17 +78,23 @@ class PaperMethod(Method):
         space = INDUCTIVE_SPACE if inductive else SPACE
         return {key: choices for key, choices in space.items() if key not in dict(self.fixed)}
 
+    def fixed_on(self, dataset: str) -> Settings:
+        fixed = dict(FIXED_ON.get(dataset, {}))
+        return {"total_epochs": fixed.pop("n_epochs"), **fixed} if fixed else {}
+
     def initial_settings(self) -> list[Settings]:
         return [projected_on(USUAL, self.space())]
 
     def full_settings(self, settings: Settings, *, inductive: bool = False) -> Settings:
-        return USUAL | settings | dict(self.fixed)
+        return USUAL | settings | dict(self.fixed) | (ALONE if inductive else {})
 
     def model(self, settings: Settings, seed: int, **parts: Any) -> AltOpt:
         """The estimator under these settings."""
         chosen = self.full_settings(settings)
+        n_epochs = chosen.get("total_epochs", N_EPOCHS)
         trained = {key: chosen[key] for key in ("learning_rate", "weight_decay", "dropout")}
         encoder = MLPEncoder(
+            hidden=(chosen.get("hidden", 64),) * (chosen.get("n_layers", 2) - 1),
             input_dropout=chosen["dropout"],
             loss="ce" if self.variant in ("ce", "N") else "mse",
             reduction="sum",
@@ -93,12 +107,13 @@ class PaperMethod(Method):
             "label_weight": chosen["label_weight"],
             "restart": chosen["restart"],
             "n_pseudo": chosen["n_pseudo"],
+            "total_epochs": n_epochs,
         }
         return AltOpt.paper(self.variant, n_rounds=chosen["n_rounds"], random_state=seed, **(usual | parts))
 
     def fit(self, context: DatasetContext, split: Split, settings: Settings, seed: int) -> Fitted:
         data, chosen = context.dataset, self.full_settings(settings)
-        model = self.model(settings, seed, **self.parts(context, chosen))
+        model = self.model(chosen, seed, **self.parts(context, chosen))
         model.fit(data.X, graph=data.graph, **visible_labels(data, split, self.validation))
         return Fitted(model.transduction_, chosen, trace_facts(model))
 
@@ -113,15 +128,16 @@ class PaperMethod(Method):
         """An MLP on the training nodes' own features; Eqs. 4-5 then label all others on the whole graph."""
         data, y = context.dataset, np.asarray(context.dataset.y)
         part, others = data.only(split.train), np.setdiff1d(np.arange(len(y)), split.train)
-        alone = {"restart": 1.0, "n_pseudo": 0, "n_rounds": 1}
-        model = self.model(settings | alone, seed, n_warmup=500).fit(part.X, part.y, graph=part.graph)
+        chosen = self.full_settings(settings, inductive=True)
+        n_epochs = chosen.get("total_epochs", N_EPOCHS)
+        model = self.model(chosen, seed, n_warmup=n_epochs).fit(part.X, part.y, graph=part.graph)
         names = np.empty(len(y), dtype=np.int64)
         names[split.train], names[others] = np.arange(len(split.train)), np.arange(len(split.train), len(y))
         labels = np.empty_like(y)
         labels[split.train] = y[split.train]
         edges = unseen_edges(data, split.train, names)
         labels[others] = model.predict(data.X[others], edges=edges, ids=names[others])
-        return Fitted(labels, self.full_settings(settings | alone), {})
+        return Fitted(labels, chosen, {})
 
 
 @dataclass(frozen=True)
