@@ -4,12 +4,14 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from altopt_lab.experiments import published
-from altopt_lab.experiments.accuracy_claims import ACCURACY, SLACK, decided, exceptions
+from altopt_lab.experiments.accuracy_claims import ACCURACY, SLACK, exceptions
 from altopt_lab.experiments.cost_claims import COST
 from altopt_lab.experiments.protocols import CELLS, Cell
+from altopt_lab.experiments.study_claims import STUDIES
 from altopt_lab.experiments.tables.paper_table import RecordIndex
-from altopt_lab.verdict import Verdict
+from altopt_lab.verdict import Verdict, judged
 
+HISTORY = "History, ten splits, unequal effort: ALT-OPT (ours) is"
 Judge = Callable[[RecordIndex], Verdict | Iterable[Verdict]]
 
 
@@ -62,7 +64,7 @@ def cell_results(index: RecordIndex) -> list[CellResult]:
 
 
 def verdicts(index: RecordIndex) -> list[Verdict]:
-    judges = (*ACCURACY, *COST, on_earlier_splits)
+    judges = (*ACCURACY, *STUDIES, *COST, above_appnp_earlier, near_the_paper_earlier)
     return [verdict for judge in judges for verdict in with_marks(index, judge)]
 
 
@@ -86,16 +88,21 @@ def marked(verdict: Verdict, mark: str) -> Verdict:
     return replace(verdict, evidence=f"{verdict.evidence}{mark}") if verdict.evidence else verdict
 
 
-def on_earlier_splits(index: RecordIndex) -> Iterator[Verdict]:
+def above_appnp_earlier(index: RecordIndex) -> Verdict:
     """History: ours on ten splits, under settings that were searched for longer than those of the peers."""
     cells = cell_results(index)
     compared = [cell for cell in cells if cell.met is not None]
     short = [str(cell.cell) for cell in compared if not cell.met]
     evidence = f"{len(compared) - len(short)} of {len(compared)} cells that both were run in, of {len(cells)}"
-    history = "History, ten splits, unequal effort: ALT-OPT (ours) is"
-    claim = f"{history} at least at APPNP plus the paper's gap minus 0.5"
-    yield Verdict(claim, decided(compared, not short), evidence + exceptions(short))
+    told = evidence + exceptions(short) if compared else ""
+    claim = f"{HISTORY} at least at APPNP plus the paper's gap minus 0.5"
+    return judged(claim, told, len(compared), len(cells), not short)
+
+
+def near_the_paper_earlier(index: RecordIndex) -> Verdict:
+    cells = cell_results(index)
     run = [cell for cell in cells if cell.ours is not None]
     short = [str(cell.cell) for cell in run if not cell.near_paper]
     evidence = f"{len(run) - len(short)} of {len(run)} cells run, of {len(cells)}{exceptions(short)}"
-    yield Verdict(f"{history} within 0.5 of the paper's figure or above", decided(run, not short), evidence)
+    claim = f"{HISTORY} within 0.5 of the paper's figure or above"
+    return judged(claim, evidence if run else "", len(run), len(cells), not short)

@@ -14,7 +14,7 @@ from altopt_lab.experiments.tables import PAPER_TABLES
 from altopt_lab.experiments.tables.paper_table import STALE, PaperTable, RecordIndex, RunFilter
 from altopt_lab.records import Record, read_records
 from altopt_lab.table import NOT_RUN, Shown, Table, as_table, markdown
-from altopt_lab.verdict import outcome
+from altopt_lab.verdict import Verdict, outcome
 
 HEAD = """# Results
 
@@ -65,9 +65,16 @@ def first_screen(index: RecordIndex, rechecks: list[Record]) -> str:
             for words, outcome in (
                 ("Does not hold here", "not met"),
                 ("Holds", "met"),
+                ("Nothing against it, but not all was run", "partly run"),
                 ("Not run yet", NOT_RUN),
             )
-            if (claims := [verdict.claim for verdict in judged if verdict.outcome == outcome])
+            if (
+                claims := [
+                    f"{verdict.claim} ({verdict.partly})" if verdict.partly else verdict.claim
+                    for verdict in judged
+                    if verdict.outcome == outcome
+                ]
+            )
         ),
         "**Rows**: `ALT-OPT` is tuned in a wider space than the paper's (encoders, inputs, decay); the paper's own "
         "method has rows under `equal-effort`. `AltOpt()` is the library's default: no validation label, no setting "
@@ -121,10 +128,18 @@ def recheck_table(rechecks: list[Record]) -> Table:
 
 def claims_table(index: RecordIndex) -> Table:
     """What does not hold first."""
-    order = ("not met", "met", NOT_RUN)
+    order = ("not met", "met", "partly run", NOT_RUN)
     found = sorted(verdicts(index), key=lambda verdict: order.index(verdict.outcome))
-    rows = [(verdict.claim, verdict.outcome, verdict.evidence) for verdict in found]
-    return Table("Claims of the paper", ("claim", "here", "by"), rows)
+    rows = [(verdict.claim, outcome_text(verdict), verdict.evidence) for verdict in found]
+    note = (
+        "Met: in all that a claim speaks of. Not met: as soon as a figure is against it. Partly run: nothing is "
+        "against it, but not all was run."
+    )
+    return Table("Claims of the paper", ("claim", "here", "by"), rows, (note,))
+
+
+def outcome_text(verdict: Verdict) -> str:
+    return f"{verdict.outcome} ({verdict.partly})" if verdict.partly else verdict.outcome
 
 
 def cells_table(index: RecordIndex) -> Table:

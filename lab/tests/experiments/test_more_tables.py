@@ -3,14 +3,16 @@
 from dataclasses import replace
 
 from altopt.datasets import communities
+from altopt.datasets.splits import hide
 from altopt.graph import Graph
 from altopt_lab.experiments import context, reproduce
+from altopt_lab.experiments.config import AltOptConfig
 from altopt_lab.experiments.methods import METHODS
 from altopt_lab.experiments.protocols import APART_CELLS, COMPONENT_CELLS, Cell, split_of
 from altopt_lab.experiments.published import accuracy
 from altopt_lab.experiments.robustness import FlippedLabels, RandomEdges
 from altopt_lab.experiments.run import Run
-from altopt_lab.experiments.tables import PAPER_TABLES
+from altopt_lab.experiments.tables import PAPER_TABLES, costs, studies
 from altopt_lab.experiments.tables.paper_table import RecordIndex, RunFilter
 from altopt_lab.experiments.tuned import tuned_settings
 
@@ -60,3 +62,13 @@ def test_an_option_takes_the_place_of_one_part():
         fitted = option.fit(place, split, {}, 0)
         assert (fitted.labels[split.test] == data.y[split.test]).mean() > 0.7, option.name
     assert {cell.dataset for cell in APART_CELLS} == {"Wisconsin", "amherst41", "reed98"}
+
+
+def test_k_updates_of_F_are_k_updates():
+    line = {"setup_cpu": 1.0, "epoch_cpu": 2.0, "update_cpu": 10.0}
+    assert costs.total(line, epochs=5, updates=3) == 1.0 + 5 * 2.0 + 3 * 10.0
+    data = communities(n_nodes=60, n_classes=2, seed=0)
+    for k in (1, 2):  # more would settle early on so small a graph
+        model = AltOptConfig.from_settings(dict(studies.ROUNDS[f"ALT-OPT-{k}"])).model(seed=0)
+        assert model.fit(data.X, hide(data.y, range(20)), data.graph).n_iter_ == k, "updates of F"
+    assert dict(studies.ROUNDS["ALT-OPT-5"])["n_rounds"] == 4

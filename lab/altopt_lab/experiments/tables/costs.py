@@ -34,8 +34,8 @@ EPOCH_METHODS = (
 )
 GENERATED = (
     "A generated graph of that size and share of labels; no GPU. A whole training is extrapolated from the "
-    "epochs timed after a warm-up: setting up, and as many epochs as the paper makes; for ALT-OPT-k also k + "
-    "1 updates of F, each with its selection and a prediction for all nodes. Hidden layers 256-256 at arxiv "
+    "epochs timed after a warm-up: setting up, and as many epochs as the paper makes; for ALT-OPT-k also k "
+    "updates of F, each with its selection and a prediction for all nodes. Hidden layers 256-256 at arxiv "
     "size; one of 64 at products size for everyone, since graph networks have no room for more there. "
     "ALT-OPT's epochs train on pseudo labels too, the others' on given labels alone, with torch's own layers. "
     "Times are CPU seconds of all threads, which others on the machine disturb least; memory is the process's "
@@ -52,8 +52,8 @@ def plan_efficiency(only: RunFilter) -> list[ScheduledRun]:
 
 
 def total(line: Record, epochs: int, updates: int | None) -> float:
-    """CPU seconds of a training: setting up, the epochs, and one update of F more than there are rounds."""
-    more = 0.0 if updates is None else (updates + 1) * line["update_cpu"]
+    """CPU seconds of a training: setting up, the epochs, and the updates of F."""
+    more = 0.0 if updates is None else updates * line["update_cpu"]
     return float(line["setup_cpu"] + epochs * line["epoch_cpu"] + more)
 
 

@@ -183,18 +183,20 @@ class RecordIndex:
         accuracies = self.accuracies(method, cell, change)
         return float(accuracies.mean()) if len(accuracies) else None
 
-    def on_the_same_splits(self, method: str, other: str, cell: Cell) -> tuple[float, float, int] | None:
+    def on_the_same_splits(
+        self, method: str, other: str, cell: Cell, change: Change = (), other_change: Change = ()
+    ) -> tuple[float, float, int] | None:
         """Means of two methods over the splits that both were run on, and how many; each split counts once."""
-        mine, theirs = (self._by_split(name, cell) for name in (method, other))
+        mine, theirs = self._by_split(method, cell, change), self._by_split(other, cell, other_change)
         shared = sorted(mine.keys() & theirs.keys())
         if not shared:
             return None
         ours, other_mean = (float(np.mean([by[split] for split in shared])) for by in (mine, theirs))
         return ours, other_mean, len(shared)
 
-    def _by_split(self, method: str, cell: Cell) -> dict[int, float]:
+    def _by_split(self, method: str, cell: Cell, change: Change) -> dict[int, float]:
         accuracies: dict[int, list[float]] = {}
-        for line in self.good(method, cell):
+        for line in self.good(method, cell, change):
             accuracies.setdefault(line["split_seed"], []).append(100 * line["test_accuracy"])
         return {split: float(np.mean(values)) for split, values in accuracies.items()}
 

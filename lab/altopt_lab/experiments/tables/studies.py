@@ -37,7 +37,8 @@ SENSITIVE = (Cell("Physics", "20"), Cell("Photo", "20"))
 WEIGHTS = {"feature_weight": "lambda1", "label_weight": "lambda2"}
 TOPS = (20, 60, 100, 140, 180, 220, 260)
 FULL: Change = (("n_rounds", "full"),)
-ROUNDS: dict[str, Change] = {f"ALT-OPT-{k}": (("n_rounds", k),) for k in (1, 2, 3, 4, 5)} | {
+# the paper's k updates of F: k - 1 rounds, and the update at the end of a fit
+ROUNDS: dict[str, Change] = {f"ALT-OPT-{k}": (("n_rounds", k - 1),) for k in (1, 2, 3, 4, 5)} | {
     "ALT-OPT-Full": FULL
 }
 ROUND_CELLS = (Cell("Cora", "20"), Cell("CiteSeer", "20"), Cell("PubMed", "20"), *OGB_CELLS)
@@ -215,7 +216,11 @@ def rounds_table(index: RecordIndex) -> Table:
         (name, *(index.text("ALT-OPT", cell, change) for cell in ROUND_CELLS))
         for name, change in ROUNDS.items()
     ]
-    return Table("Accuracy by the number of updates of F", ("method", *map(str, ROUND_CELLS)), rows)
+    note = (
+        "ALT-OPT-k makes k updates of F, as the paper's: k - 1 rounds and the last update. ALT-OPT as we tuned it, not "
+        "the paper's method; 100 epochs on labels come first, all others are spread over the rounds."
+    )
+    return Table("Accuracy by the number of updates of F", ("method", *map(str, ROUND_CELLS)), rows, (note,))
 
 
 ABLATION = PaperTable("ablation", "Ablation of diffusion and pseudo labels", plan_ablation, show_ablation)
