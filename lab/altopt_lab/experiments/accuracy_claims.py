@@ -1,6 +1,6 @@
 """The paper's claims of accuracy, judged by its own method on fresh splits and on the large graphs."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from statistics import fmean
 
 import numpy as np
@@ -137,7 +137,7 @@ def of_paper(index: RecordIndex, cell: Cell) -> str | None:
 
 
 def best_of_all(
-    index: RecordIndex, claim: str, cells: Iterable[Cell], peers: dict[Cell, Iterable[str]]
+    index: RecordIndex, claim: str, cells: Iterable[Cell], peers: Mapping[Cell, Iterable[str]]
 ) -> Verdict:
     """The paper's method against everyone that the paper's table has, on the split that a graph comes with."""
     evidence, n_run, behind, n_cells = [], 0, 0, 0
@@ -181,10 +181,11 @@ def inductive(index: RecordIndex) -> Iterator[Verdict]:
     yield best_of_all(index, claim, cells, dict.fromkeys(cells, INDUCTIVE_PEERS))
     evidence, n_run, behind = [], 0, 0
     for cell in INDUCTIVE_CELLS:
-        mean_of, mine, words = (mean, PAPER[0], "")
+        mean_of: Callable[[RecordIndex, str, Cell], float | None] = mean
+        mine, words = PAPER[0], ""
         gaps = {peer: gap(index, PAPER[0], peer, cell) for peer in INDUCTIVE_PEERS}
         if None in gaps.values():  # earlier splits, where the runs on fresh ones are not complete
-            mean_of, mine, words = (RecordIndex.mean, "ALT-OPT", " (ours, earlier splits)")
+            mean_of, mine, words = RecordIndex.mean, "ALT-OPT", " (ours, earlier splits)"
             gaps = {peer: earlier_gap(index, mine, peer, cell) for peer in INDUCTIVE_PEERS}
         known = {peer: found for peer, found in gaps.items() if found is not None}
         ours, features = mean_of(index, mine, cell), mean_of(index, "MLP", cell)

@@ -18,14 +18,15 @@ from altopt_lab.verdict import Verdict, outcome
 
 HEAD = """# Results
 
-Every table and figure of the paper, from runs on record beside the paper's own numbers: first what holds and what does
-not, then how the figures were made, then all of them.
+The tables and figures of the paper beside its own numbers, from runs on record; what was not run says so. First what
+holds and what does not, then how the figures were made, then all of them.
 """
 METHOD = """## How the figures were made
 
 `altopt reproduce NAME` makes the runs of one table, `altopt reproduce all` of all; `make results` writes this page from
-`results/runs.jsonl`, one JSON line a run with its settings, seeds, versions and, since records carry it, commit. A test
-holds the page to the records. `not run` means that there are no runs yet; the command under the heading makes them.
+`results/runs.jsonl`, one JSON line a run with its settings, seeds and versions. A test holds the page to the records.
+`not run` means that there are no runs yet; the command under the heading makes them. Which code made a run is judged by
+the sum of the sources alone that its record carries: the commit that it names beside that need not be in this history.
 
 Accuracies are in %, mean ± standard deviation over runs (splits x runs of each). Splits follow the paper's rules and
 are the same for every method, so that methods can be compared on this page; single figures also differ from the
@@ -76,9 +77,10 @@ def first_screen(index: RecordIndex, rechecks: list[Record]) -> str:
                 ]
             )
         ),
-        "**Rows**: `ALT-OPT` is tuned in a wider space than the paper's (encoders, inputs, decay); the paper's own "
-        "method has rows under `equal-effort`. `AltOpt()` is the library's default: no validation label, no setting "
-        "chosen for a data set; its fair test is the table of graphs that took no part in making it.",
+        "**Rows**: `ALT-OPT` is tuned in a wider space than the paper's (encoders, inputs, decay), for longer than its "
+        "peers; the paper's own method and all others with equal effort have rows under `equal-effort`. `AltOpt()` is "
+        "the library's default: no validation label, no setting chosen for a data set; its fair test is the table of "
+        "graphs that took no part in making it.",
         f"**Code**: {fresh:,} of {len(runs):,} runs were made by the code that this page was written by ({sums}: "
         f"sums of the sources that a figure depends on). A figure with {STALE} has runs by other code, or by code "
         "that its record does not name.",
@@ -162,7 +164,12 @@ def remarks(name: str) -> tuple[str, ...]:
 
 
 def section(paper_table: PaperTable, index: RecordIndex) -> str:
-    command = f"`altopt reproduce {paper_table.name}`{origin(paper_table)} {on_record(paper_table, index)}"
+    if paper_table.progress is None:
+        command = (
+            f"`altopt reproduce {paper_table.name}`{origin(paper_table)} {on_record(paper_table, index)}"
+        )
+    else:
+        command = paper_table.progress(index)
     parts = [f"## {paper_table.title}\n", f"{command}\n"]
     for shown in paper_table.show(index):
         parts.append(block(shown, "###"))

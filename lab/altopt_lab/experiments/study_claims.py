@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from altopt_lab.experiments.accuracy_claims import NEAR, SLACK
+from altopt_lab.experiments.accuracy_claims import SLACK
 from altopt_lab.experiments.config import SEARCH_SPACE, AltOptConfig
 from altopt_lab.experiments.methods import METHODS
 from altopt_lab.experiments.protocols import N_SPLITS, RATES, Cell
+from altopt_lab.experiments.tables.equal_effort import NEAR
 from altopt_lab.experiments.tables.paper_table import RecordIndex
 from altopt_lab.experiments.tables.studies import (
     ABLATION_DATA,

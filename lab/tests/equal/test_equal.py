@@ -238,7 +238,7 @@ def figures_of(lines, sums):
 
 def test_what_other_code_made_is_marked_be_it_a_run_or_a_trial(chosen):
     lines = []
-    for k in range(2):
+    for k in range(10):
         for method in (*PAPER, "APPNP"):
             run = FreshRun(method, CORA, FIRST_FRESH + k)
             lines.append({"key": run.key, **run.identity(), "test_accuracy": 0.8, "fit_code": run.fit_code})
@@ -271,6 +271,18 @@ def test_fresh_runs_count_as_runs_by_this_code_and_can_be_run_again(chosen, monk
     assert again["now"] == again["was"]
     assert again["fresh_split"] == FIRST_FRESH
     assert again["fit_code"] == line["fit_code"]
+
+
+def test_the_page_names_the_commands_and_counts_all_that_is_planned(chosen):
+    n_planned = sum(len(entry.splits) for entry in entries())
+    line = FreshRun("LP", CORA, FIRST_FRESH).perform(lambda name: context(name))
+    told = equal_effort.progress(RecordIndex([], code()))
+    assert "`python -m altopt_lab.equal tune`" in told
+    assert "`python -m altopt_lab.equal run`" in told
+    assert "chosen in 3 of" in told
+    assert f"0 of {n_planned:,} are on record" in told
+    assert told in page([], [], code())
+    assert f"1 of {n_planned:,} are on record, 1 of" in equal_effort.progress(RecordIndex([line], code()))
 
 
 def test_a_filter_keeps_to_its_cell():

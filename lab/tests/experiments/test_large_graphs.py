@@ -6,12 +6,14 @@ import pytest
 from tiny_files import tiny, write
 
 from altopt.cli import main
+from altopt_lab.experiments.claims import verdicts
 from altopt_lab.experiments.config import AltOptConfig
 from altopt_lab.experiments.context import DatasetContext
 from altopt_lab.experiments.methods import METHODS
 from altopt_lab.experiments.page import page
 from altopt_lab.experiments.protocols import FIXED_ON, GIVEN, Cell, tuning_splits
 from altopt_lab.experiments.tables.others import INDUCTIVE_METHODS
+from altopt_lab.experiments.tables.paper_table import RecordIndex
 from altopt_lab.experiments.tables.transductive import ORDER, PAPER
 from altopt_lab.experiments.tuned import tuned_settings
 from altopt_lab.experiments.tuning import Trials
@@ -41,9 +43,15 @@ def test_every_method_leaves_a_record(table, name, tmp_path, monkeypatch, capsys
         sizes = {key: line["settings"].get(key) for key in ("hidden", "n_layers")}
         assert method in ("LP", "AltOpt()") or sizes == {"hidden": 256, "n_layers": 3}, line
     assert name in capsys.readouterr().out
-    assert f"not run [{73.15 if table == 'transductive' else 51.46:.2f}]" in page(
-        list(found.values()), [], code()
-    )
+    shown = page(list(found.values()), [], code())
+    assert f"No run of {name}" not in shown
+    assert f"No run of {'ogbn-products' if table == 'transductive' else 'Flickr'}" in shown
+    assert f"not run [{73.15 if table == 'transductive' else 51.46:.2f}]" in shown
+    claim = "best on ogbn" if table == "transductive" else "on Reddit and Flickr"
+    verdict = next(one for one in verdicts(RecordIndex(list(found.values()))) if claim in one.claim)
+    assert verdict.outcome in ("partly run", "not met")
+    assert f"{name} " in verdict.evidence
+    assert "best peer" in verdict.evidence
 
 
 @pytest.mark.parametrize(("table", "name"), [("transductive", "ogbn-products"), ("inductive", "Flickr")])

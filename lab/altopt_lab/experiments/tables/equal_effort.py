@@ -20,6 +20,7 @@ from altopt_lab.equal.contest import (
     SQUARED_GCN,
     WITHOUT,
     entries,
+    is_tuned,
 )
 from altopt_lab.equal.runs import FreshRun, planned_runs
 from altopt_lab.equal.trials import chosen_in
@@ -241,4 +242,18 @@ def figure_of(method: str, cell: Cell) -> str:
     return published.figure_text(published.published("normalised").get(str(cell), {}).get(name))
 
 
-EQUAL = PaperTable("equal-effort", "Equal effort on fresh splits", plan, show)
+def progress(index: RecordIndex) -> str:
+    """Of all that is planned, also where settings are not chosen yet."""
+    planned = [FreshRun(entry.method, entry.cell, split) for entry in entries() for split in entry.splits]
+    places = {(entry.method, entry.cell) for entry in entries() if is_tuned(entry.method)}
+    n_chosen = sum(method in chosen_in(cell) for method, cell in places)
+    lines = [line for run in planned if (line := index.get(run.key)) is not None and run.is_current(line)]
+    fresh = sum(not index.is_stale(line) for line in lines)
+    return (
+        f"`python -m altopt_lab.equal tune` makes the trials: settings are chosen in {n_chosen:,} of {len(places):,} "
+        f"pairs of a method and a cell. `python -m altopt_lab.equal run` then makes the runs: {len(lines):,} of "
+        f"{len(planned):,} are on record, {fresh:,} of them by the code of this page."
+    )
+
+
+EQUAL = PaperTable("equal-effort", "Equal effort on fresh splits", plan, show, progress)

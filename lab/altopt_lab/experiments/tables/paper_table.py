@@ -72,12 +72,15 @@ class PaperTable:
         The work it needs, of a RunFilter.
     show : callable
         Its tables and charts, of a RecordIndex.
+    progress : callable or None
+        How it is run and how far it is, of a RecordIndex, where that is not `altopt reproduce` and its plan.
     """
 
     name: str
     title: str
     plan: Callable[[RunFilter], list[ScheduledRun]]
     show: Callable[["RecordIndex"], list[Shown]]
+    progress: Callable[["RecordIndex"], str] | None = None
 
 
 class RecordIndex:
