@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from altopt_lab import provenance
-from altopt_lab.equal.contest import entries, is_tuned
+from altopt_lab.equal.contest import FIRST_FRESH, entries, is_tuned
 from altopt_lab.equal.splits import contest_split
 from altopt_lab.equal.trials import chosen_in
 from altopt_lab.experiments.method import Settings
@@ -96,8 +96,8 @@ class FreshRun(Work):
 def planned_runs() -> list[tuple[int, FreshRun]]:
     """(place in the order, run) of all whose settings are chosen; in a phase every first split comes first."""
     return [
-        (100 * entry.phase + number, FreshRun(entry.method, entry.cell, split))
+        (100 * entry.phase + split % FIRST_FRESH, FreshRun(entry.method, entry.cell, split))
         for entry in entries()
         if not is_tuned(entry.method) or entry.method in chosen_in(entry.cell)
-        for number, split in enumerate(entry.splits)
+        for split in entry.splits
     ]

@@ -107,7 +107,9 @@ def sample(records: Sequence[Record], n: int, seed: int, data: Path | None, long
     able = [
         line
         for line in runs
-        if line["method"] in METHODS and on_disk.get(line["dataset"], False) and line["seconds"] <= longest
+        if line["method"] in METHODS
+        and on_disk.get(Cell(line["dataset"], line["rate"]).source, False)
+        and line["seconds"] <= longest
     ]
     chosen = np.random.default_rng(seed).choice(len(able), min(n, len(able)), replace=False)
     return [able[k] for k in chosen]

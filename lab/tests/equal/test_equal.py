@@ -197,7 +197,7 @@ def test_tables_say_splits_trials_and_paired_errors(chosen):
     index = RecordIndex(lines)
     near, cora, *_, differences, _ = equal_effort.show(index)
     row = next(row for row in near.rows if row[0] == "Cora 20")
-    assert row == ("Cora 20", "82.50", "70.00", "mse", "82.66", "-0.16 ± 0.17", "yes")
+    assert row == ("Cora 20", "82.50", "70.00", "mse", "10", "82.66", "-0.16 ± 0.17", "yes")
     assert "1 of 1 cells run, of 22" in near.notes[0]
     appnp = next(row for row in cora.rows if row[1] == "APPNP")
     assert appnp[4] == "80.00 ± 0.00 (10; 6 x 2) [82.34]"
@@ -233,7 +233,7 @@ def figures_of(lines, sums):
     row = next(row for row in cora.rows if row[1] == PAPER[0])
     pair = next(row for row in differences.rows if row[:2] == ("Cora 20", PAPER[0]))
     near_row = next(row for row in near.rows if row[0] == "Cora 20")
-    return row[4], pair[2 + equal_effort.PERSISTENT.index("APPNP")], near_row[1], near_row[5]
+    return row[4], pair[2 + equal_effort.PERSISTENT.index("APPNP")], near_row[1], near_row[6]
 
 
 def test_what_other_code_made_is_marked_be_it_a_run_or_a_trial(chosen):
@@ -271,6 +271,19 @@ def test_fresh_runs_count_as_runs_by_this_code_and_can_be_run_again(chosen, monk
     assert again["now"] == again["was"]
     assert again["fresh_split"] == FIRST_FRESH
     assert again["fit_code"] == line["fit_code"]
+
+
+def test_the_first_splits_are_the_first_whatever_the_phase(chosen):
+    planned = equal_effort.plan(RunFilter(dataset="Cora", rate="20", n_splits=10))
+    splits = {scheduled.work.split for scheduled in planned if scheduled.work.method == PAPER[0]}
+    assert splits == set(range(FIRST_FRESH, FIRST_FRESH + 10))
+
+
+def test_an_inductive_run_of_the_papers_method_fits(monkeypatch):
+    settings = six(PAPER[0], Cell("PubMed", "inductive"))[0]
+    monkeypatch.setattr(runs, "chosen_in", lambda cell: {PAPER[0]: {"settings": settings}})
+    run = FreshRun(PAPER[0], Cell("PubMed", "inductive"), FIRST_FRESH)
+    assert run.perform(lambda name: context(name))["test_accuracy"] > 0.8
 
 
 def test_the_page_names_the_commands_and_counts_all_that_is_planned(chosen):

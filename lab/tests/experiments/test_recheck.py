@@ -41,6 +41,7 @@ def test_networks_may_differ_a_little():
 
 def test_the_seed_picks_among_runs_that_can_be_made(monkeypatch):
     lines = [made("LP", split) for split in range(6)]
+    lines.append(lines[0] | {"key": "part", "dataset": "Cora, largest component"})
     slow = [lines[0] | {"key": "slow", "seconds": 1e6}, lines[0] | {"key": "gone", "dataset": "Reddit"}]
     monkeypatch.setattr(recheck, "available", lambda data: {"Cora": True, "Reddit": False})
     first, again, other = (

@@ -131,7 +131,7 @@ def near_the_paper(index: RecordIndex) -> Table:
         figures = {name: by_split(index, name, cell) for name in PAPER}
         means = [index.marked(partial(mean_text, index, name, cell)) for name in PAPER]
         if best is None or paper is None or not figures[best]:
-            rows.append((str(cell), *means, "", f"{paper:.2f}", "", ""))
+            rows.append((str(cell), *means, "", "", f"{paper:.2f}", "", ""))
             continue
         right, stale = list(figures[best].values()), STALE if STALE in means[PAPER.index(best)] else ""
         gap, error = float(np.mean(right)) - paper, standard_error(right)
@@ -142,6 +142,7 @@ def near_the_paper(index: RecordIndex) -> Table:
                 str(cell),
                 *means,
                 best.removeprefix("ALT-OPT (paper, ").rstrip(")"),
+                str(len(right)),
                 f"{paper:.2f}",
                 f"{gap:+.2f} ± {error:.2f}{stale}",
                 "yes" if gap >= -NEAR else "no",
@@ -152,7 +153,7 @@ def near_the_paper(index: RecordIndex) -> Table:
         "that of the two with more right validation labels, as the paper reports the best one. ±: standard error over "
         "our splits; the paper's splits are others."
     )
-    columns = ("cell", "mse", "ce", "by validation", "paper", "difference", f"within {NEAR:.0f}")
+    columns = ("cell", "mse", "ce", "by validation", "splits", "paper", "difference", f"within {NEAR:.0f}")
     return Table("The paper's own method beside the paper", columns, rows, (note,))
 
 
