@@ -21,6 +21,15 @@ export function svg(name, attributes = {}, ...children) {
   return made;
 }
 
+/** Replace what an element holds. Focus that was inside stays with what has the same data-focus, or goes to `otherwise`. */
+export function refresh(place, content, otherwise = "button") {
+  const held = place.contains(document.activeElement) ? document.activeElement : null;
+  place.replaceChildren(content);
+  if (!held || place.contains(document.activeElement)) return;
+  const same = [...place.querySelectorAll("[data-focus]")].find((each) => each.dataset.focus === held.dataset.focus);
+  (same ?? place.querySelector(otherwise))?.focus();
+}
+
 export const number = (value) => value.toLocaleString("en");
 export const percent = (share, digits = 0) => `${(100 * share).toFixed(digits).replace(/^-(?=0(\.0*)?$)/, "")} %`; // no "-0.0 %"
 

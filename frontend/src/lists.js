@@ -1,29 +1,42 @@
 // Lists of nodes to look at: suggested, suspicious, and by class and doubt.
 import { get } from "./api.js";
-import { h, number, percent, swatch } from "./dom.js";
+import { h, number, percent, refresh, swatch } from "./dom.js";
 
 export const LISTS = { suggested: "Suggested", suspicious: "Suspicious", browse: "Browse" };
 
 function row(model, node, current, open, ...more) {
-  return h("li", {}, h("button", { type: "button", class: "link", "aria-current": node.at === current ? "true" : null, onclick: () => open(node.at) },
+  return h("li", {}, h("button", { type: "button", class: "link", "data-focus": `node ${node.at}`, "aria-current": node.at === current ? "true" : null, onclick: () => open(node.at) },
     swatch(model.colours[node.label]), h("span", { class: "name" }, node.id)), ...more);
 }
 
-export function suggested(model, queue, current, open) {
-  if (!queue.length) return h("p", { class: "soft" }, "Every node has a label.");
+export function suggested(model, queue, current, open, { nLeft, nSkipped, unskip }) {
+  if (!queue.length) {
+    if (!nLeft) return h("p", { class: "soft" }, "Every node has a label.");
+    if (!nSkipped) return h("p", { class: "soft" }, "No further node is suggested. Browse lists those without a label.");
+    return h("div", {}, h("p", { class: "soft" }, "Every node that was left was skipped."),
+      h("button", { type: "button", onclick: unskip }, "Show skipped nodes again"));
+  }
   return h("div", {},
     h("p", { class: "soft" }, "Labels that would correct most others, best first."),
     h("ol", { class: "list" }, queue.map((node) => row(model, node, current, open, h("span", { class: "soft" }, model.classes[node.label], ", ", percent(1 - node.doubt))))));
 }
 
-export function suspicious(model, found, current, open, confirm, mend) {
+/** Labels to confirm or mend, and those that were confirmed, which can be listed again. */
+export function suspicious(model, found, right, current, open, confirm, mend) {
+  return h("div", {}, doubted(model, found, current, open, confirm, mend), right.length ? h("section", { "aria-label": "Confirmed labels" },
+    h("p", { class: "soft" }, "Confirmed:"),
+    h("ul", { class: "list confirmed" }, right.map((node) => row(model, node, current, open,
+      h("button", { type: "button", class: "link", "data-focus": `again ${node.at}`, "aria-label": `List it again: ${node.id}`, onclick: () => confirm(node, false) }, "List it again"))))) : null);
+}
+
+function doubted(model, found, current, open, confirm, mend) {
   if (!found.length) return h("p", { class: "soft" }, "No given label is outvoted by the rest of the evidence, or the fit could not tell.");
   return h("div", {},
     h("p", { class: "soft" }, "Given labels that all other evidence outvotes, worst first."),
-    h("ul", { class: "list" }, found.map((node) => row(model, node, current, open,
+    h("ul", { class: "list doubted" }, found.map((node) => row(model, node, current, open,
       h("div", { class: "doubtful" }, `${model.classes[node.label]}, rather ${model.classes[node.instead]}`),
       h("div", { class: "steps" },
-        h("button", { type: "button", "aria-label": `It is right: ${node.id} is ${model.classes[node.label]}`, onclick: () => confirm(node) }, "It is right"),
+        h("button", { type: "button", "aria-label": `It is right: ${node.id} is ${model.classes[node.label]}`, onclick: () => confirm(node, true) }, "It is right"),
         h("button", { type: "button", "aria-label": `Make it ${model.classes[node.instead]}: ${node.id}`, onclick: () => mend(node) }, `Make it ${model.classes[node.instead]}`))))));
 }
 
@@ -48,11 +61,11 @@ export class Browse {
       label: this.label.value, given: suspicious ? "true" : this.given.value, suspicious: suspicious || null, doubt_from: from, doubt_to: to, sure_first: this.order.value, first: this.first,
     });
     const step = (by) => ((this.first += by), this.fill());
-    this.found.replaceChildren(
+    refresh(this.found, h("div", {},
       h("p", { class: "soft" }, `${number(n)} nodes`),
       h("ul", { class: "list" }, nodes.map((node) => row(this.model, node, null, this.open, h("span", { class: "soft" }, node.given ? "given" : percent(1 - node.doubt))))),
       h("div", { class: "steps" },
-        h("button", { type: "button", disabled: this.first === 0, onclick: () => step(-50) }, "Before"),
-        h("button", { type: "button", disabled: this.first + 50 >= n, onclick: () => step(50) }, "After")));
+        h("button", { type: "button", "data-focus": "before", disabled: this.first === 0, onclick: () => step(-50) }, "Before"),
+        h("button", { type: "button", "data-focus": "after", disabled: this.first + 50 >= n, onclick: () => step(50) }, "After"))));
   }
 }

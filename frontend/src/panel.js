@@ -27,7 +27,7 @@ function answers(model, node, codes, actions) {
   const most = Math.max(...node.probabilities, 1e-9);
   const button = (code, k) => h("button", {
     type: "button", class: node.given && node.label === code ? "answer chosen" : "answer", onclick: () => actions.label(code),
-    "data-code": code,
+    "data-code": code, "data-focus": `answer ${k}`,
   },
   h("kbd", {}, k < KEYS ? String(k + 1) : ""), swatch(model.colours[code]), h("span", { class: "name" }, model.classes[code]),
   h("span", { class: "share" }, percent(node.probabilities[code])),
@@ -38,11 +38,11 @@ function answers(model, node, codes, actions) {
     h("h3", {}, "Which is it?"),
     h("div", { class: "choices", role: "group", "aria-label": "Classes" }, shown),
     rest.length ? h("label", { class: "others" }, "Another class ",
-      h("select", { onchange: (event) => event.target.value !== "" && actions.label(Number(event.target.value)) },
+      h("select", { "data-focus": "other", onchange: (event) => event.target.value !== "" && actions.label(Number(event.target.value)) },
         h("option", { value: "" }, "choose"), rest.map((code) => h("option", { value: code }, model.classes[code])))) : null,
     h("div", { class: "steps" },
-      h("button", { type: "button", onclick: actions.skip }, h("kbd", {}, "s"), "Skip"),
-      h("button", { type: "button", onclick: actions.undo }, h("kbd", {}, "u"), "Undo"),
+      h("button", { type: "button", "data-focus": "skip", onclick: actions.skip }, h("kbd", {}, "s"), "Skip"),
+      h("button", { type: "button", "data-focus": "undo", onclick: actions.undo }, h("kbd", {}, "u"), "Undo"),
       node.given ? h("button", { type: "button", onclick: () => actions.label(null) }, h("kbd", {}, "x"), "Take the label back") : null));
 }
 

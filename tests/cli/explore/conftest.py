@@ -13,6 +13,12 @@ def fitted_once(tmp_path_factory):
     return stored_model(tmp_path_factory.mktemp("explored"))
 
 
+@pytest.fixture(scope="session")
+def other_fit(tmp_path_factory):
+    """A fit of the same nodes in another order, one class under another name."""
+    return stored_model(tmp_path_factory.mktemp("other"), shift=100, first_class="aside")
+
+
 @pytest.fixture
 def folder(fitted_once, tmp_path):
     shutil.copytree(fitted_once, tmp_path / "fit" / "model")

@@ -2,13 +2,16 @@
 
 import csv
 import io
+import shutil
 
 import numpy as np
 import pytest
 
 from altopt import AltOpt
+from altopt.cli.explore.journal import key
 from altopt.cli.explore.neighbourhood import neighbourhood
 from altopt.cli.explore.session import Session
+from altopt.fitted.picture import name_of
 from altopt.graph.validation import UNKNOWN
 from altopt.views import NoGraphView
 from explored import EVIL_CLASS, EVIL_ID
@@ -77,7 +80,7 @@ def test_a_model_without_smoothing_shows_neighbours_without_shares(tmp_path):
 def test_label_undo_and_what_other_tabs_see(client, session):
     at = int(np.flatnonzero(session.fitted.codes == UNKNOWN)[0])
     before = client.get("/api/state").json()
-    effect = client.post("/api/label", json={"at": at, "label": 2, "who": "a"}).json()
+    effect = client.post("/api/label", json=labelled(session, at, 2) | {"who": "a"}).json()
     assert effect["node"] | {"label": 2, "given": True} == effect["node"]
     assert effect["n_labels"] == before["n_labels"] + 1
     seen = client.get("/api/state", params={"after": before["number"]}).json()
@@ -88,9 +91,78 @@ def test_label_undo_and_what_other_tabs_see(client, session):
     assert len(client.get("/api/state").json()["curve"]) == 3
 
 
+def about(session, at):
+    return {"at": at, "node": name_of(session.name(at)), "numbering": session.numbering}
+
+
+def labelled(session, at, code):
+    return about(session, at) | {"label": code, "name": name_of(session.classes[code])}
+
+
+def test_an_answer_about_another_model_is_refused_and_leaves_no_trace(client, session, folder, other_fit):
+    """After a fit into the folder with nodes and classes in another order, old numbers mean other nodes."""
+    at = int(np.flatnonzero(session.fitted.codes == UNKNOWN)[0])
+    answer = labelled(session, at, 1) | {"who": "a"}
+    assert client.post("/api/label", json=answer).status_code == 200
+    shutil.rmtree(folder)
+    shutil.copytree(other_fit, folder)
+    session.store()  # sees what the other process did
+    for path, body in (
+        ("label", answer),
+        ("confirm", about(session, at) | {"numbering": answer["numbering"]}),
+    ):
+        refused = client.post(f"/api/{path}", json=body)
+        assert refused.status_code == 409
+        assert "nothing was recorded" in refused.json()["detail"]
+    assert len(session.journal.answers()) == 1
+    found = client.get("/api/model").json()
+    assert found["numbering"] == answer["numbering"] + 1
+    assert found["classes"] == [name_of(name) for name in AltOpt.load(folder).classes_.tolist()]
+    (hit, *_) = client.get("/api/search", params={"q": "<IMG"}).json()
+    assert hit["at"] == session.find(key(EVIL_ID)) != 0
+    wrong = labelled(session, at, 1)
+    assert client.post("/api/label", json=wrong | {"name": "south-west"}).status_code == 409
+    assert client.post("/api/label", json=wrong | {"node": "n9999"}).status_code == 409
+    assert client.post("/api/label", json=wrong).status_code == 200
+    assert all(not node["given"] for node in client.get("/api/queue").json())
+
+
+def test_more_is_suggested_than_was_skipped(client):
+    seen = set()
+    while len(seen) < 60:
+        found = {node["at"] for node in client.get("/api/queue", params={"skipped": len(seen)}).json()}
+        assert found - seen, f"nothing new after {len(seen)} skips"
+        seen |= found
+
+
+def test_what_the_model_cannot_take_is_named(client, session):
+    session.journal.add('"gone"', '"north"', "null", "ann")
+    session.load()
+    assert client.get("/api/state").json()["not_taken"] == {"n": 1, "nodes": ["gone"]}
+    assert client.get("/api/state").json()["unstored"] == 0
+
+
+def test_a_confirmed_label_can_be_listed_again(client, session):
+    (first, *rest) = client.get("/api/suspicious").json()
+    client.post("/api/confirm", json=about(session, first["at"]))
+    assert len(client.get("/api/suspicious").json()) == len(rest)
+    assert [node["at"] for node in client.get("/api/suspicious?confirmed=true").json()] == [first["at"]]
+    client.post("/api/confirm", json=about(session, first["at"]) | {"right": False})
+    assert client.get("/api/suspicious").json()[0]["at"] == first["at"]
+
+
+def test_a_browser_led_here_by_a_file_may_open_the_page_and_nothing_else(client):
+    led = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
+    assert client.get("/", headers=led).status_code == 200
+    assert client.get("/", headers=led | {"Authorization": ""}).status_code == 403
+    assert client.get("/", headers=led | {"Sec-Fetch-Dest": "iframe"}).status_code == 403
+    assert client.get("/", headers=led | {"Sec-Fetch-Mode": "no-cors"}).status_code == 403
+    assert client.get("/api/state", headers=led).status_code == 403
+
+
 def test_refit(client, session):
     at = int(np.flatnonzero(session.fitted.codes == UNKNOWN)[0])
-    client.post("/api/label", json={"at": at, "label": 1, "who": "a"})
+    client.post("/api/label", json=labelled(session, at, 1) | {"who": "a"})
     before = client.get("/api/state").json()["refit"]
     assert (before["untaught"], before["running"], before["said"]) == (1, False, "")
     after = client.post("/api/refit", json={}).json()
@@ -123,6 +195,9 @@ def test_export(client, session):
     assert len(rows) == 1 + int(session.fitted.labelled.sum())
     rows = list(csv.reader(io.StringIO(client.get("/api/export/predictions.csv").text)))
     assert len(rows) == 241
+    assert rows[0] == ["node", "label", "given", "confidence", *(f"p_{name}" for name in session.classes)]
+    probabilities = np.array([row[4:] for row in rows[1:]], dtype=float)
+    assert np.allclose(probabilities, session.model.label_distributions_, atol=1e-6)
     assert rows[1][0] == EVIL_ID
     assert {row[1] for row in rows[1:]} <= {"north", "south", EVIL_CLASS}
     assert client.get("/api/export/model.csv").status_code == 404
@@ -176,10 +251,13 @@ def test_a_token_in_the_address_serves_and_a_long_body_does_not(client):
         ("label", []),
         ("undo", {"who": 3}),
         ("confirm", {"at": 10**12}),
+        ("confirm", {"at": 0, "right": "no"}),
     ],
 )
 def test_bad_answers_are_refused_and_leave_no_trace(client, session, path, body):
-    assert client.post(f"/api/{path}", json=body).status_code == 422
+    if isinstance(body, dict) and path != "undo":
+        body = about(session, 0) | ({"name": "north"} if path == "label" else {}) | body
+    assert client.post(f"/api/{path}", json=body).status_code in (409, 422)
     assert session.journal.answers() == []
 
 

@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 
 from altopt import AltOpt, InputError
+from altopt.cli.explore import session as explored_session
+from altopt.cli.explore.journal import key
 from altopt.cli.explore.refit import Refit
 from altopt.cli.explore.server import state
 from altopt.cli.explore.session import Session
@@ -183,6 +185,98 @@ def test_a_refit_teaches_the_encoder_while_answers_go_on(folder):
     again = Session(folder, in_background=False)
     assert again.n_untaught() == 0
     again.close()
+
+
+def test_an_answer_about_what_is_gone_waits_in_the_journal(folder):
+    """It is not marked as stored: a later model may have the node again."""
+    first = Session(folder, in_background=False)
+    first.journal.add('"gone"', '"north"', "null", "ann")
+    first.label(unlabelled(first), 1)
+    first.journal.close()
+    again = Session(folder, in_background=False)
+    assert len(again.pending) == 1
+    again.close()
+    last = Session(folder, in_background=False)
+    assert last.refused == ['"gone"']
+    assert last.pending == []
+    last.refit()
+    assert last.refused == ['"gone"']
+    last.close()
+
+
+def test_a_refit_that_ends_during_a_save_waits_for_the_next(folder, monkeypatch):
+    session = Session(folder, in_background=False)
+    session.label(unlabelled(session), 0)
+    save = AltOpt.save
+
+    def refit_meanwhile(model, path):
+        monkeypatch.setattr(AltOpt, "save", save)
+        session.refit()
+        save(model, path)
+
+    monkeypatch.setattr(AltOpt, "save", refit_meanwhile)
+    session.store()
+    assert session.refit_pending
+    assert session.journal.last_refit() == 0
+    session.store()
+    assert not session.refit_pending
+    assert session.journal.last_refit() == 1
+    assert np.allclose(AltOpt.load(folder).encoder_output_, session.fitted.encoder_output)
+    session.close()
+
+
+def test_a_refit_that_another_process_came_before_is_given_up_aloud(folder, capsys):
+    session = Session(folder, in_background=False)
+    mine = unlabelled(session)
+    session.label(mine, 0)
+    session.refit()
+    assert session.n_untaught() == 0
+    other = AltOpt.load(folder)
+    other.update(labels={session.name(unlabelled(session, 5)): session.classes[1]})
+    other.save(folder)
+    session.store()
+    assert "given up" in state(session, 0)["notices"]["last"]
+    assert "given up" in capsys.readouterr().err
+    assert session.n_untaught() == 1
+    assert session.given(mine) == session.classes[0]
+    session.close()
+
+
+def test_an_error_in_the_background_is_told_and_the_folder_is_written_still(folder, monkeypatch):
+    monkeypatch.setattr(explored_session, "IDLE", 0.2)
+    fails = iter([OSError("no memory")])
+
+    def suggest(model, n):
+        for error in fails:
+            raise error
+        return []
+
+    monkeypatch.setattr(AltOpt, "suggest", suggest)
+    session = Session(folder)
+    session.since_queue = explored_session.REFRESH_AFTER
+    until(lambda: session.notices)
+    assert "OSError: no memory" in state(session, 0)["notices"]["last"]
+    session.label(at := unlabelled(session), 0)
+    until(lambda: AltOpt.load(folder).labelled_[at])
+    session.close()
+
+
+def until(holds, seconds=20):
+    end = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def test_a_confirmed_label_is_asked_about_again_when_it_is_another(session):
+    at, _, _ = session.suspicious()[0]
+    given = session.given(at)
+    session.confirm(at)
+    assert at not in [each for each, _, _ in session.suspicious()]
+    other = next(name for name in session.classes if name != given)
+    session.label(at, session.codes_of[key(other)])
+    session.journal.keep_suspicious([(key(session.name(at)), key(other), key(given), -1.0)])
+    assert [each for each, _, _ in session.suspicious()] == [at]
 
 
 def test_answers_about_what_the_model_no_longer_has_are_told(folder):

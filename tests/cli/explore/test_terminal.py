@@ -32,6 +32,21 @@ def test_a_refit_is_a_key(session):
     assert left_to_learn(session) == []
 
 
+def test_undoing_an_answer_of_an_earlier_session_counts_as_none(session):
+    at = session.suggestions()[0][0]
+    session.label(at, 0)
+    assert loop(session, "u", "q")[0] == 0
+    assert session.given(at) is None
+    assert loop(session, "1", "u", "u", "q")[0] == 0
+
+
+def test_skips_go_past_the_first_suggestions(session):
+    _, said = loop(session, *["s"] * 30, "q")
+    assert not any("no further node" in line for line in said)
+    _, said = loop(session, *["s"] * 240)
+    assert said[-1] == "Every node that was left was skipped."
+
+
 def test_it_ends_after_as_many_answers_as_asked_for(session):
     given, _ = loop(session, *"111111", most=2)
     assert given == 2

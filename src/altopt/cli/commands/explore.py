@@ -1,5 +1,7 @@
 """altopt explore: a local page to look at a stored model and to label in."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -28,7 +30,7 @@ def explore(
     import socket
     import threading
     import webbrowser
-    from contextlib import suppress
+    from contextlib import ExitStack, suppress
 
     from altopt.cli.stored import refuse_stored
     from altopt.errors import InputError, require_extra
@@ -68,10 +70,30 @@ def explore(
         show(
             f"{len(session.refused):,} answers name nodes or classes that this model no longer has.", err=True
         )
-    if not no_browser:
-        threading.Timer(0.5, webbrowser.open, (address,)).start()
     try:
-        with suppress(KeyboardInterrupt):
+        with ExitStack() as while_open, suppress(KeyboardInterrupt):
+            if not no_browser:
+                file = while_open.enter_context(redirect(address))
+                threading.Timer(0.5, webbrowser.open, (file.as_uri(),)).start()
             uvicorn.Server(config).run(sockets=[listening])
     finally:
         show(*session.close())
+
+
+@contextmanager
+def redirect(address: str) -> Iterator[Path]:
+    """A file that leads a browser to the address, for this user alone: everyone sees what a browser is called with."""
+    from tempfile import TemporaryDirectory
+
+    from altopt.drawing.html import Html, element
+
+    with TemporaryDirectory(prefix="altopt-") as folder:  # its mode is 0700
+        file = Path(folder) / "explore.html"
+        file.touch(mode=0o600)
+        head = element("meta", content=f"0; url={address}", http_equiv="refresh")
+        link = element("a", "Go to altopt explore", href=address)
+        page = element(
+            "html", element("head", element("meta", charset="utf-8"), head), element("body", link), lang="en"
+        )
+        file.write_text(Html("<!doctype html>\n") + page, encoding="utf-8")
+        yield file

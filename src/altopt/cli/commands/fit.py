@@ -172,6 +172,9 @@ def fit(
         circumstances.put(model.fitted_, circumstances.here(seconds))
         with outputs.replaced_by_a_fit(out):
             written = write_outputs(model, problem.ids, out, predictions_format, quiet)
+            again = given_in_sessions(model, out)
+    if again:
+        show(again, err=True)
     if as_json:
         show(json.dumps(summary(model, written), default=str))
     elif not quiet:
@@ -231,6 +234,27 @@ def write_outputs(model: "AltOpt", ids: "Array", out: Path, format_: str, quiet:
     written = [predictions, *optional_outputs(model, out, quiet)]
     checkpoint.remove(out / "checkpoint")
     return written
+
+
+def given_in_sessions(model: "AltOpt", out: Path) -> str:
+    """A sentence about labels given in altopt explore or label that this fit has not; they wait in their journal."""
+    from altopt.cli.explore.journal import Journal, beside, key
+
+    file = beside(out / "model")
+    if not file.is_file():
+        return ""
+    journal = Journal(out / "model")
+    known = model.labelled_.tolist()
+    given = {key(node) for node, is_known in zip(model.graph_.ids.tolist(), known) if is_known}
+    n = journal.give_again(lambda node: node not in given)
+    journal.close()
+    if not n:
+        return ""
+    return (
+        f"{n:,} {'label' if n == 1 else 'labels'} given in altopt explore or altopt label took no part in this fit, "
+        f"which has none for these nodes. They are kept in {file}: altopt explore {out} takes them in again, and "
+        "exports all labels, for --labels."
+    )
 
 
 def optional_outputs(model: "AltOpt", out: Path, quiet: bool) -> list[Path]:

@@ -3,7 +3,7 @@
 import json
 import sqlite3
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,7 +25,9 @@ CREATE TABLE IF NOT EXISTS answers (
     n_labels INTEGER,            -- after it
     expected REAL                -- accuracy, after it
 );
-CREATE TABLE IF NOT EXISTS confirmed (node TEXT PRIMARY KEY, who TEXT NOT NULL, at REAL NOT NULL);
+CREATE TABLE IF NOT EXISTS confirmations (
+    node TEXT NOT NULL, given TEXT NOT NULL, who TEXT NOT NULL, at REAL NOT NULL, PRIMARY KEY (node, given)
+);
 CREATE TABLE IF NOT EXISTS suspicious (
     place INTEGER PRIMARY KEY, node TEXT NOT NULL, given TEXT NOT NULL, suggested TEXT NOT NULL, margin REAL NOT NULL
 );
@@ -127,11 +129,27 @@ class Journal:
         )
         return [Answer(*row) for row in found][::-1]
 
-    def mark_stored(self, numbers: Iterable[int]) -> None:
+    def mark_stored(self, numbers: Iterable[int], refit: int) -> None:
+        """Note that the folder has these answers, and this refit; 0: none."""
         with self.base:
             self.base.execute("BEGIN IMMEDIATE")
             self.base.executemany("UPDATE answers SET stored = 1 WHERE number = ?", [(n,) for n in numbers])
-            self.base.execute("UPDATE refits SET stored = 1")
+            self.base.execute("UPDATE refits SET stored = 1 WHERE number = ?", (refit,))
+
+    def give_again(self, keep: Callable[[str], bool]) -> int:
+        """Answers that hold and that a new fit has not learnt from wait for the folder again; returns how many do.
+
+        `keep` tells of which nodes. Answers are written once more: the new ones come after all that the fit knew.
+        """
+        rows = self.base.execute(
+            "SELECT node, label, before, who, stored FROM answers "
+            "WHERE number IN (SELECT MAX(number) FROM answers GROUP BY node) ORDER BY number"
+        ).fetchall()
+        lost = [row for row in rows if row[1] != "null" and keep(row[0])]
+        for node, label, _, who, stored in lost:
+            if stored:
+                self.add(node, label, "null", who)
+        return len(lost)
 
     def last(self) -> int:
         """The number of the last answer; 0 where there is none."""
@@ -154,11 +172,14 @@ class Journal:
     def number_of(self, question: str, *values: int) -> int:
         return int(self.base.execute(question, values).fetchone()[0] or 0)
 
-    def add_refit(self, after: int, n_labels: int, expected: float) -> None:
-        """Note a refit, for the curve."""
+    def add_refit(self, after: int, n_labels: int, expected: float) -> int:
+        """Note a refit, for the curve; returns its number."""
         with self.base:
             row = (after, time.time(), n_labels, expected)
-            self.base.execute("INSERT INTO refits (after, at, n_labels, expected) VALUES (?, ?, ?, ?)", row)
+            made = self.base.execute(
+                "INSERT INTO refits (after, at, n_labels, expected) VALUES (?, ?, ?, ?)", row
+            )
+        return int(made.lastrowid or 0)
 
     def begin(self, n_labels: int, expected: float) -> None:
         """Note where the curve starts, once."""
@@ -178,13 +199,17 @@ class Journal:
         rows = [(n, e) for n, e, _ in sorted(rows, key=lambda row: row[2])]
         return [(int(n), float(e)) for n, e in start + rows[-most:]]
 
-    def confirm(self, node: str, who: str) -> None:
-        """A suspicious label is right."""
+    def confirm(self, node: str, given: str, who: str, right: bool = True) -> None:
+        """A suspicious label is right; or, after all, that is open again."""
         with self.base:
-            self.base.execute("INSERT OR REPLACE INTO confirmed VALUES (?, ?, ?)", (node, who, time.time()))
+            self.base.execute("DELETE FROM confirmations WHERE node = ? AND given = ?", (node, given))
+            if right:
+                row = (node, given, who, time.time())
+                self.base.execute("INSERT INTO confirmations VALUES (?, ?, ?, ?)", row)
 
-    def confirmed(self) -> set[str]:
-        return {node for (node,) in self.base.execute("SELECT node FROM confirmed")}
+    def confirmed(self) -> set[tuple[str, str]]:
+        """Nodes with the labels that were confirmed: another label of the node is not."""
+        return set(self.base.execute("SELECT node, given FROM confirmations").fetchall())
 
     def keep_suspicious(self, rows: list[tuple[str, str, str, float]]) -> None:
         """Keep the list that the fit gave: the model has none after its first update."""

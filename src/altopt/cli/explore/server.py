@@ -2,10 +2,13 @@
 
 import csv
 import io
+import json
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from importlib.resources import files
 from typing import Annotated, Any
+
+import numpy as np
 
 from altopt import __version__
 from altopt.cli.explore import neighbourhood as near
@@ -20,13 +23,18 @@ from altopt.graph.validation import UNKNOWN
 
 N_THREADS = 4  # that answer: they take turns, and each keeps memory of its own
 N_LATEST = 50  # answers that a tab is told of at once
-MAX_ID = 200  # characters of a search
+MAX_ID, MAX_SKIPPED = 200, 10_000  # characters of a search or name, nodes skipped
 REFUSALS: dict[int | str, str] = {
     400: "The body is no JSON, or a header comes twice.",
     403: "The token is missing or wrong, or another page asks.",
     413: "The body is too long.",
+    409: "The model has other nodes or classes than the page that asks.",
     422: "A value is not of its kind, or names what does not exist.",
 }
+CHANGED = (
+    "Another process put a model with other nodes or classes into the folder: nothing was recorded. This page now "
+    "shows that model; answer again."
+)
 ASSETS = {"altopt.js": "text/javascript", "altopt.css": "text/css"}
 
 
@@ -53,7 +61,7 @@ def application(session: Session, token: str, hosts: set[str]) -> Guard:
         openapi_url="/api/openapi.json",
         responses={status: {"description": reason} for status, reason in REFUSALS.items()},
     )
-    index = Index(session.ids.tolist())
+    searched = Searched(session)
     At = Annotated[int, Path(ge=0, le=2**53)]
     Who = Annotated[str, Field(default="", max_length=64, pattern=r"^[A-Za-z0-9-]*$")]
 
@@ -64,14 +72,28 @@ def application(session: Session, token: str, hosts: set[str]) -> Guard:
         who: Who = ""
 
     class OfNode(Whose):
-        """About which node."""
+        """About which node: its number and its name, and the numbering that the page knows, as /api/model gave them."""
 
         at: int = Field(ge=0, le=2**53)
+        node: str = Field(max_length=MAX_ID)
+        numbering: int = Field(ge=0, le=2**53)
 
     class Answered(OfNode):
-        """A node's label as a class number; null takes it back."""
+        """A node's label as a class number and the name of the class; null takes it back."""
 
         label: int | None = Field(ge=0, le=2**31)
+        name: str | None = Field(max_length=MAX_ID)
+
+    class Confirmed(OfNode):
+        """Whether the given label is right."""
+
+        right: bool = True
+
+    def check_same(of: OfNode) -> None:
+        """Refuse what was asked about another model."""
+        at = session.check(of.at) if of.numbering == session.numbering else None
+        if at is None or of.node != name_of(session.name(at)):
+            raise HTTPException(409, CHANGED)
 
     @app.exception_handler(InputError)
     def refused(request: Request, error: InputError) -> JSONResponse:
@@ -101,7 +123,7 @@ def application(session: Session, token: str, hosts: set[str]) -> Guard:
     @app.get("/api/search")
     def search(q: Annotated[str, Query(max_length=MAX_ID)]) -> list[dict[str, Any]]:
         with session.lock:
-            return [record(session, at) for at in index.find(q, 20) if at < session.fitted.n_nodes]
+            return [record(session, at) for at in searched.index().find(q, 20)]
 
     @app.get("/api/nodes")
     def nodes(
@@ -130,21 +152,24 @@ def application(session: Session, token: str, hosts: set[str]) -> Guard:
             return near.columns_that_spoke(session, session.check(at))
 
     @app.get("/api/queue")
-    def queue() -> list[dict[str, Any]]:
-        found = session.suggestions()  # which may take a while, and holds nobody up
+    def queue(skipped: Annotated[int, Query(ge=0, le=MAX_SKIPPED)] = 0) -> list[dict[str, Any]]:
+        session.suggestions(skipped)  # which may take a while, and holds nobody up
         with session.lock:
-            return [record(session, at) | {"gain": round(gain, 3)} for at, gain in found]
+            return [record(session, at) | {"gain": round(gain, 3)} for at, gain in session.unanswered()]
 
     @app.get("/api/suspicious")
-    def suspicious() -> list[dict[str, Any]]:
+    def suspicious(confirmed: bool = False) -> list[dict[str, Any]]:
         with session.lock:
-            found = session.suspicious()[:100]
+            found = session.suspicious(confirmed)[:100]
             return [record(session, at) | {"instead": code, "margin": round(m, 4)} for at, code, m in found]
 
     @app.post("/api/label")
     def label(answer: Answered) -> dict[str, Any]:
         code = UNKNOWN if answer.label is None else answer.label
         with session.lock:
+            check_same(answer)
+            if code < len(session.classes) and answer.name != class_name(session, code):
+                raise HTTPException(409, CHANGED)
             return told(session, session.label(answer.at, code, answer.who))
 
     @app.post("/api/undo")
@@ -153,8 +178,10 @@ def application(session: Session, token: str, hosts: set[str]) -> Guard:
             return told(session, session.undo(whose.who))
 
     @app.post("/api/confirm")
-    def confirm(of: OfNode) -> dict[str, Any]:
-        session.confirm(of.at, of.who)
+    def confirm(of: Confirmed) -> dict[str, Any]:
+        with session.lock:
+            check_same(of)
+            session.confirm(of.at, of.who, of.right)
         return {"at": of.at}
 
     @app.post("/api/refit")
@@ -171,6 +198,22 @@ def application(session: Session, token: str, hosts: set[str]) -> Guard:
         return StreamingResponse(lines, media_type="text/csv; charset=utf-8", headers=name)
 
     return Guard(app, token, hosts)
+
+
+class Searched:
+    """The index of ids of the model in use."""
+
+    def __init__(self, session: Session) -> None:
+        self.session, self.numbering, self.made = session, -1, Index([])
+
+    def index(self) -> Index:
+        if self.numbering != self.session.numbering:
+            self.made, self.numbering = Index(self.session.ids.tolist()), self.session.numbering
+        return self.made
+
+
+def class_name(session: Session, code: int) -> str | None:
+    return None if code == UNKNOWN else name_of(session.classes[code])
 
 
 def skeleton(token: str) -> str:
@@ -203,7 +246,6 @@ def described(session: Session) -> dict[str, Any]:
         "classes": [name_of(name) for name in session.classes],
         "colours": class_colours(sizes),
         "held_out": None if isinstance(held_out, str) else held_out.in_words(),
-        "not_taken": session.refused[:20],
     }
 
 
@@ -221,6 +263,12 @@ def state(session: Session, after: int) -> dict[str, Any]:
         "expected": round(session.expected(), 6),
         "curve": [[n, round(e, 6)] for n, e in (session.journal.curve() if answers or not after else [])],
         "unstored": len(session.pending),
+        "numbering": session.numbering,
+        "not_taken": {
+            "n": len(session.refused),
+            "nodes": [name_of(json.loads(node)) for node in session.refused[:5]],
+        },
+        "notices": {"n": len(session.notices), "last": session.notices[-1] if session.notices else ""},
         "refit": refit_state(session),
     }
 
@@ -258,19 +306,27 @@ def exported_labels(session: Session) -> Iterator[str]:
 
 
 def exported_predictions(session: Session, block: int = 5000) -> Iterator[str]:
-    """node,label,given,confidence of every node."""
-    yield from as_csv([("node", "label", "given", "confidence")])
-    for first in range(0, session.fitted.n_nodes, block):
+    """node,label,given,confidence,p_<class>... of every node."""
+    fitted, ids, classes = (
+        session.fitted,
+        session.ids,
+        session.classes,
+    )  # of one model, whatever is loaded meanwhile
+    names = [f"p_{name}" for name in classes]
+    yield from as_csv([("node", "label", "given", "confidence", *names)])
+    for first in range(0, fitted.n_nodes, block):
         with session.lock:
-            fitted, places = session.fitted, range(first, min(first + block, session.fitted.n_nodes))
+            nodes = np.arange(first, min(first + block, fitted.n_nodes))
+            P = fitted.readout.soften(fitted.scores[nodes], fitted.kinds(nodes))
             rows = [
                 (
-                    session.name(at),
-                    session.classes[int(fitted.labels[at])],
+                    ids.item(at),
+                    classes[int(fitted.labels[at])],
                     "yes" if fitted.codes[at] != UNKNOWN else "no",
                     f"{float(fitted.confidence[at]):.6f}",
+                    *(f"{float(p):.6f}" for p in P[k]),
                 )
-                for at in places
+                for k, at in enumerate(nodes.tolist())
             ]
         yield from as_csv(rows)
 

@@ -2,6 +2,7 @@
 
 import copy
 import json
+import logging
 import threading
 import time
 from pathlib import Path
@@ -23,6 +24,10 @@ N_SUGGESTED, REFRESH_AFTER = 24, 6  # nodes in the queue, and answers after whic
 PAUSE = 0.7  # seconds without an answer after which it is
 IDLE, AT_MOST = 20.0, 300.0  # without an answer, or since the first one, after which the folder is updated
 MAX_MOVED = 500  # nodes whose change of label is listed
+GIVEN_UP = (
+    "Another process changed the model's folder: the refit made here was given up, all labels are kept. Refit again to "
+    "teach the encoder."
+)
 
 
 class Move(NamedTuple):
@@ -68,9 +73,13 @@ class Session:
         self.failed = -IDLE  # when the folder could not be written
         self.refused: list[str] = []
         self.refitting: Refit | None = None
-        self.refitted = False  # and the folder has not the result
+        self.refit_pending = 0  # the number of a refit that the folder has not
+        self.notices: list[str] = []  # what went wrong behind the page, in sentences
         self.done = threading.Event()
         self.version = 0  # of the model in use: another one after each refit
+        self.numbering = 0  # of positions and class numbers: another one where a loaded model has others
+        self.classes: list[Any] = []
+        self.ids: Array = np.array([])
         self.load()
         self.worker = threading.Thread(target=self.work, daemon=True) if in_background else None
         if self.worker is not None:
@@ -81,17 +90,20 @@ class Session:
     def load(self) -> None:
         """The model as its folder has it, and the answers that it has not."""
         model = AltOpt.load(self.folder)
-        self.classes = [plain(name) for name in model.fitted_.classes.tolist()]
+        classes = [plain(name) for name in model.fitted_.classes.tolist()]
+        if classes != self.classes or not np.array_equal(self.ids, model.fitted_.graph.ids):
+            self.numbering += 1
+        self.classes, self.queue, self.since_queue = classes, [], 0
         self.codes_of = {key(name): code for code, name in enumerate(self.classes)} | {"null": UNKNOWN}
         up_to_date = not isinstance(model.fitted_.leave_one_out, str)
         self.taught = self.journal.last_stored() if up_to_date else self.journal.last_refit()
-        self.refitted = False
+        self.refit_pending = 0
         self.use(model, self.prepared(model))
         self.journal.begin(int(self.fitted.labelled.sum()), self.expected())
         rows = self.journal.answers(only_pending=True)
-        self.take_in(rows)
-        self.pending = [row.number for row in rows]
-        if rows:
+        self.refused = self.take_in(rows)
+        self.pending = [row.number for row in rows if row.node not in self.refused]
+        if self.pending:
             self.first_pending = self.last_answer = time.monotonic()
 
     def use(self, model: AltOpt, top: Array) -> None:
@@ -105,16 +117,17 @@ class Session:
                 [(key(n), key(given), key(to), float(m)) for n, given, to, m in held_out.suspicious()]
             )
 
-    def take_in(self, rows: list[Answer]) -> None:
-        """Answers that the model in use has not."""
+    def take_in(self, rows: list[Answer]) -> list[str]:
+        """Answers that the model in use has not; returns the nodes of those that it cannot take."""
+        places = {row.node: self.find(row.node) for row in rows}
         labels = {
             at: self.codes_of[row.label]
             for row in rows
-            if (at := self.find(row.node)) is not None and row.label in self.codes_of
+            if (at := places[row.node]) is not None and row.label in self.codes_of
         }
-        self.refused = sorted({row.node for row in rows if self.find(row.node) not in labels})
         if labels:
             self.update(labels)
+        return sorted({node for node, at in places.items() if at not in labels})
 
     def prepared(self, model: AltOpt) -> Array:
         """The probability of each node's most probable class; what the first answer would wait for is made too."""
@@ -236,8 +249,10 @@ class Session:
                 return False
             self.use(model, top)
             self.take_in(self.journal.answers(after=last))
-            self.taught, self.refitted = taught, True
-            self.journal.add_refit(taught, int(self.fitted.labelled.sum()), self.expected())
+            self.taught = taught
+            self.refit_pending = self.journal.add_refit(
+                taught, int(self.fitted.labelled.sum()), self.expected()
+            )
             self.since_queue = REFRESH_AFTER
             self.last_answer = time.monotonic()
             return True
@@ -264,45 +279,50 @@ class Session:
 
     # what to look at
 
-    def suggestions(self) -> list[tuple[int, float]]:
-        """Nodes worth labelling and what each would correct; those answered meanwhile are left out."""
+    def suggestions(self, skipped: int = 0) -> list[tuple[int, float]]:
+        """Nodes worth labelling, more than were skipped, and what each would correct."""
         found = self.unanswered()
-        if found and (self.worker is not None or self.since_queue < REFRESH_AFTER):
+        if len(found) > skipped and (self.worker is not None or self.since_queue < REFRESH_AFTER):
             return found
-        self.refill()
+        self.refill(skipped)
         return self.unanswered()
 
     def unanswered(self) -> list[tuple[int, float]]:
         with self.lock:
             return [(at, gain) for at, gain in self.queue if self.fitted.codes[at] == UNKNOWN]
 
-    def refill(self) -> None:
+    def refill(self, skipped: int = 0) -> None:
         """Make the queue anew, from the model as it is; answers go on meanwhile."""
         with self.lock:
-            model, self.since_queue = self.shared(), 0
+            model, numbering, self.since_queue = self.shared(), self.numbering, 0
         fitted = model.fitted_
-        found = [] if bool(fitted.labelled.all()) else model.suggest(N_SUGGESTED)
+        found = [] if bool(fitted.labelled.all()) else model.suggest(N_SUGGESTED + skipped)
         queue = [(fitted.position(node), gain) for node, gain in found]
         with self.lock:
-            self.queue = queue
+            if numbering == self.numbering:
+                self.queue = queue
 
-    def suspicious(self) -> list[tuple[int, int, float]]:
-        """Labels of the fit that look wrong and are neither confirmed nor mended: position, class instead, margin."""
+    def suspicious(self, confirmed: bool = False) -> list[tuple[int, int, float]]:
+        """Labels of the fit that look wrong and are not mended: position, class instead, margin.
+
+        Those that nobody confirmed, or those that someone did.
+        """
         with self.lock:
-            confirmed = self.journal.confirmed()
+            right = self.journal.confirmed()
             found = []
             for node, given, instead, margin in self.journal.suspicious():
-                if node in confirmed or instead not in self.codes_of:
+                if ((node, given) in right) != confirmed or instead not in self.codes_of:
                     continue
                 at = self.find(node)
                 if at is not None and key(self.given(at)) == given:
                     found.append((at, self.codes_of[instead], margin))
             return found
 
-    def confirm(self, at: int, who: str = "") -> None:
-        """A suspicious label is right: it is not shown again."""
+    def confirm(self, at: int, who: str = "", right: bool = True) -> None:
+        """A suspicious label is right, and not asked about again; or, after all, it is."""
         with self.lock:
-            self.journal.confirm(key(plain(self.name(self.check(at)))), who)
+            node = key(plain(self.name(self.check(at))))
+            self.journal.confirm(node, key(self.given(at)), who, right)
 
     # the folder
 
@@ -310,51 +330,66 @@ class Session:
         """When answers stop coming: make the queue anew, and update the folder; that also when they come for long."""
         while not self.done.wait(0.25):
             now = time.monotonic()
-            if self.since_queue >= REFRESH_AFTER and now - self.last_answer > PAUSE:
-                self.refill()
-            idle = self.pending and (now - self.last_answer > IDLE or now - self.first_pending > AT_MOST)
-            if idle or (self.refitted and now - self.failed > IDLE):
-                try:
+            try:  # answers are in the journal, whatever goes wrong here; the next turn tries again
+                if self.since_queue >= REFRESH_AFTER and now - self.last_answer > PAUSE:
+                    self.refill()
+                idle = self.pending and (now - self.last_answer > IDLE or now - self.first_pending > AT_MOST)
+                if idle or (self.refit_pending and now - self.failed > IDLE):
                     self.store()
-                except InputError as error:  # the answers are in the journal; the next turn tries again
-                    show(str(error), err=True)
+            except InputError as error:
+                self.notice(str(error))
+            except Exception as error:
+                logging.getLogger("altopt").exception("labelling session")
+                self.notice(
+                    f"Something went wrong in the background ({type(error).__name__}: {error!s:.200})."
+                )
+
+    def notice(self, sentence: str) -> None:
+        """Tell the terminal and the page; what was told last is not told again."""
+        with self.lock:
+            if self.notices[-1:] != [sentence]:
+                self.notices.append(sentence)
+                show(sentence, err=True)
 
     def store(self) -> list[str]:
         """Bring the answers into the model's folder, and let others come meanwhile; returns what to tell."""
-        if not self.pending and not self.refitted:
+        if not self.pending and not self.refit_pending:
             return []
-        numbers, refitted = list[int](), False
+        numbers, refit = list[int](), 0
         try:
             with outputs.held(self.folder):
-                numbers, refitted, model = self.as_it_is()
+                numbers, refit, model = self.as_it_is()
                 try:
                     told = outputs.store(model, self.folder)
                 except InputError as error:
                     if "changed by another process" not in str(error):
                         raise
                     with self.lock:
+                        given_up = refit or self.refit_pending
                         self.load()
-                    numbers, refitted, model = self.as_it_is()
+                        if given_up:
+                            self.notice(GIVEN_UP)
+                    numbers, refit, model = self.as_it_is()
                     told = outputs.store(model, self.folder)
         except BaseException:
             with self.lock:
                 self.pending = sorted({*numbers, *self.pending})
-                self.refitted |= refitted
+                self.refit_pending = self.refit_pending or refit
                 self.first_pending = self.last_answer = self.failed = time.monotonic()
             raise
         with self.lock:
-            self.journal.mark_stored(numbers)
+            self.journal.mark_stored(numbers, refit)
         return told
 
-    def as_it_is(self) -> tuple[list[int], bool, AltOpt]:
-        """The answers that the folder has not, whether it lacks a refit, and a model that no further answer changes.
+    def as_it_is(self) -> tuple[list[int], int, AltOpt]:
+        """The answers that the folder has not, the refit that it lacks, and a model that no further answer changes.
 
         Answers change per-node arrays alone, and of one that is handed out here other threads change a copy.
         """
         with self.lock:
             numbers, self.pending, self.first_pending = self.pending, [], 0.0
-            refitted, self.refitted = self.refitted, False
-            return numbers, refitted, self.shared()
+            refit, self.refit_pending = self.refit_pending, 0
+            return numbers, refit, self.shared()
 
     def shared(self) -> AltOpt:
         """The model as it is now, for the thread that asks; answers of other threads do not change it."""

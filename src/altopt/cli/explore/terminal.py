@@ -20,15 +20,14 @@ Ask = Callable[[str], str | None]  # from a prompt to an answer; None where no m
 
 def label_loop(session: Session, ask: Ask, say: Callable[[str], None], most: int | None = None) -> int:
     """Ask for suggested nodes until there are none, or `most` answers were given; returns how many were."""
-    given, skipped = 0, set[int]()
+    given, skipped, earlier = 0, set[int](), session.journal.last()
     say(HELP)
     while most is None or given < most:
-        left = [at for at, _ in session.suggestions() if at not in skipped]
+        left = [at for at, _ in session.suggestions(len(skipped)) if at not in skipped]
         if not left:
-            session.refill()
-            left = [at for at, _ in session.queue if at not in skipped]
-        if not left:
-            say("There is no further node to ask for.")
+            say(
+                "Every node that was left was skipped." if skipped else "There is no further node to ask for."
+            )
             break
         say("")
         for line in about(session, left[0]):
@@ -39,7 +38,7 @@ def label_loop(session: Session, ask: Ask, say: Callable[[str], None], most: int
         if answer == "s":
             skipped.add(left[0])
         elif answer == "u":
-            given -= undo(session, say)
+            given -= undo(session, earlier, say)
         elif answer == "r":
             say(f"Refitting with {int(session.fitted.labelled.sum()):,} labels.")
             say(session.refit().said)
@@ -88,13 +87,15 @@ def take(session: Session, at: int, answer: str, say: Callable[[str], None]) -> 
     return 1
 
 
-def undo(session: Session, say: Callable[[str], None]) -> int:
+def undo(session: Session, earlier: int, say: Callable[[str], None]) -> int:
+    """Take the last answer back; 1 where it came after the answer `earlier`, so in this session."""
+    last = session.journal.last_of("")
     try:
         tell(session, session.undo(), say)
     except InputError as error:
         say(str(error))
         return 0
-    return 1
+    return int(last is not None and last.number > earlier)
 
 
 def left_to_learn(session: Session) -> list[str]:
