@@ -9,7 +9,9 @@ from request to response; beside them the processor time of the server, which ot
 
 import argparse
 import atexit
+import csv
 import http.client
+import io
 import json
 import os
 import random
@@ -23,18 +25,22 @@ import threading
 import time
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+from altopt.fitted.picture import name_of
+from altopt_lab.experiments.work import made_on
 from altopt_lab.records import Record, append_record
 
-COMMAND = "import sys; from altopt.cli.main import main; sys.argv[0] = 'altopt'; main()"
+COMMAND = """import sys; from altopt.cli.main import main; from altopt.cli.explore import session
+session.IDLE = float(sys.argv.pop(1)); sys.argv[0] = 'altopt'; main()"""
+IDLE = 20.0  # seconds without an answer after which the folder is written
 
 
 class Server:
-    """altopt explore as a process of its own."""
+    """altopt explore as a process of its own; `idle` seconds after an answer it writes the folder."""
 
-    def __init__(self, model: Path) -> None:
-        call = [sys.executable, "-c", COMMAND, "explore", str(model), "--no-browser"]
+    def __init__(self, model: Path, idle: float = IDLE) -> None:
+        call = [sys.executable, "-c", COMMAND, str(idle), "explore", str(model), "--no-browser"]
         self.process = subprocess.Popen(call, stdout=subprocess.PIPE, text=True)
         assert self.process.stdout is not None
         address = self.process.stdout.readline().strip()
@@ -72,16 +78,37 @@ class Client:
         content = answer.read()
         return answer.status, json.loads(content), time.perf_counter() - began
 
+    def known(self) -> "Known":
+        """What the questions are about."""
+        _, about, _ = self.ask("model")
+        headers = {"Authorization": f"Bearer {self.server.token}"}
+        self.connection.request("GET", "/api/export/predictions.csv", headers=headers)
+        rows = csv.reader(io.StringIO(self.connection.getresponse().read().decode()))
+        next(rows)
+        return Known([name_of(row[0]) for row in rows], about["classes"], about["numbering"])
 
-def questions(
-    rng: random.Random, n_nodes: int, n_classes: int
-) -> dict[str, tuple[str, dict[str, Any] | None]]:
+
+class Known(NamedTuple):
+    """A model's nodes and classes by their numbers."""
+
+    nodes: list[str]
+    classes: list[str]
+    numbering: int
+
+    def label(self, at: int, code: int) -> tuple[str, dict[str, Any]]:
+        """The question that gives a node a label, both named as the page names them."""
+        names = {"node": self.nodes[at], "name": self.classes[code], "numbering": self.numbering}
+        return "label", {"at": at, "label": code} | names
+
+
+def questions(rng: random.Random, known: Known) -> dict[str, tuple[str, dict[str, Any] | None]]:
     """One of each kind, about a node drawn at random."""
+    n_nodes, n_classes = len(known.nodes), len(known.classes)
     at = rng.randrange(n_nodes)
     return {
         "search": (f"search?q={rng.randrange(n_nodes)}", None),
         "neighbourhood": (f"node/{at}?size=300", None),
-        "label": ("label", {"at": at, "label": rng.randrange(n_classes)}),
+        "label": known.label(at, rng.randrange(n_classes)),
         "undo": ("undo", {}),
         "filter": (f"nodes?label={rng.randrange(n_classes)}&doubt_from=0.2", None),
         "state": ("state?after=0", None),
@@ -92,13 +119,12 @@ def one_client(model: Path, n_requests: int) -> Record:
     """The latency of each kind of question."""
     server, rng = Server(model), random.Random(0)
     client = Client(server, "one")
-    _, about, _ = client.ask("model")
-    sizes = about["n_nodes"], len(about["classes"])
-    found: Record = {"n_nodes": sizes[0], "n_classes": sizes[1], "n_requests": n_requests}
-    for kind in questions(rng, *sizes):
+    known = client.known()
+    found: Record = {"n_nodes": len(known.nodes), "n_classes": len(known.classes), "n_requests": n_requests}
+    for kind in questions(rng, known):
         seconds, cpu = [], server.cpu()
         for _ in range(n_requests):
-            status, said, took = client.ask(*questions(rng, *sizes)[kind])
+            status, said, took = client.ask(*questions(rng, known)[kind])
             assert status == 200, said
             seconds.append(took)
         found[kind] = latency(seconds) | {"cpu": round(1e3 * (server.cpu() - cpu) / n_requests, 1)}
@@ -118,14 +144,13 @@ def during_refit(model: Path) -> Record:
     """The latency of labels and neighbourhoods while the model is refitted."""
     server, rng = Server(model), random.Random(2)
     client = Client(server, "refit")
-    _, about, _ = client.ask("model")
-    sizes = about["n_nodes"], len(about["classes"])
-    client.ask(*questions(rng, *sizes)["label"])
+    known = client.known()
+    client.ask(*questions(rng, known)["label"])
     client.ask("refit", {})
     began, seconds = time.monotonic(), dict[str, list[float]](label=[], neighbourhood=[])
     while True:
         for kind, took in seconds.items():
-            status, said, each = client.ask(*questions(rng, *sizes)[kind])
+            status, said, each = client.ask(*questions(rng, known)[kind])
             assert status == 200, said
             took.append(each)
         _, state, _ = client.ask("state?after=0")
@@ -141,14 +166,14 @@ def during_refit(model: Path) -> Record:
 def many_clients(model: Path, n_clients: int, seconds: float) -> Record:
     """Everyone asks everything; errors are counted, and memory is watched."""
     server = Server(model)
-    _, about, _ = Client(server, "first").ask("model")
+    known = Client(server, "first").known()
     statuses: Counter[str] = Counter()
     end = time.monotonic() + seconds
 
     def work(k: int) -> None:
         rng, client = random.Random(k), Client(server, f"c{k}")
         while time.monotonic() < end:
-            for kind, question in questions(rng, about["n_nodes"], len(about["classes"])).items():
+            for kind, question in questions(rng, known).items():
                 try:
                     status, _, _ = client.ask(*question)
                     statuses[f"{kind} {status}"] += 1
@@ -175,24 +200,29 @@ def many_clients(model: Path, n_clients: int, seconds: float) -> Record:
 
 
 def kills(model: Path, n_kills: int) -> Record:
-    """Killed while it answers: every label that was confirmed is there after the next start."""
+    """Killed while it answers: every label that was confirmed is there after the next start.
+
+    Every other server writes the folder all the time, so that kills come during a save too.
+    """
     rng = random.Random(1)
     with tempfile.TemporaryDirectory() as folder:
         place = Path(shutil.copytree(model, Path(folder) / "fit" / "model"))
         confirmed: dict[int, int] = {}
-        lost = 0
-        for _ in range(n_kills):
-            server = Server(place)
+        lost, written, during_save, files = 0, 0, 0, len(list(place.iterdir()))
+        known: Known | None = None
+        for trial in range(n_kills):
+            server = Server(place, idle := IDLE if trial % 2 else 0.0)
             client = Client(server, "k")
-            _, about, _ = client.ask("model")
+            known = known or client.known()
             for at, code in confirmed.items():
                 _, found, _ = client.ask(f"node/{at}?size=1")
                 lost += not (found["node"]["given"] and found["node"]["label"] == code)
-            threading.Timer(rng.random() * 0.6, server.end, (signal.SIGKILL,)).start()
+            head = (place / "model.json").read_bytes()
+            threading.Timer(rng.random() * (0.6 if idle else 3.0), server.end, (signal.SIGKILL,)).start()
             while True:
-                at, code = rng.randrange(about["n_nodes"]), rng.randrange(len(about["classes"]))
+                at, code = rng.randrange(len(known.nodes)), rng.randrange(len(known.classes))
                 try:
-                    status, _, _ = client.ask("label", {"at": at, "label": code})
+                    status, _, _ = client.ask(*known.label(at, code))
                 except (OSError, http.client.HTTPException):
                     # asked and not answered: either is right, until the next start says which
                     confirmed.pop(at, None)
@@ -200,8 +230,12 @@ def kills(model: Path, n_kills: int) -> Record:
                 assert status == 200
                 confirmed[at] = code
             server.process.wait()
-        print(f"{n_kills} kills, {len(confirmed):,} confirmed labels, {lost} lost", flush=True)
-    return {"kills": {"n": n_kills, "confirmed": len(confirmed), "lost": lost}}
+            written += (place / "model.json").read_bytes() != head
+            during_save += len([path for path in place.iterdir() if path.suffix != ".lock"]) > files
+        found = {"n": n_kills, "confirmed": len(confirmed), "lost": lost}
+        found |= {"folder_written": written, "during_save": during_save}
+        print(found, flush=True)
+    return {"kills": found}
 
 
 def generated(folder: Path) -> Path:
@@ -242,13 +276,29 @@ def in_words(record: Record) -> str:
         f"Killed {killed['n']} times while it answered: of {killed['confirmed']:,} labels that were confirmed "
         f"{killed['lost']} were lost.",
     ]
+    if "folder_written" in killed:
+        lines.append(
+            f"In {killed['folder_written']} of these trials the model's folder had been written before the kill, and "
+            f"{killed['during_save']} kills came in the middle of that."
+        )
     if "during_refit" in record:
         refit = record["during_refit"]
         lines.append(
             f"While a refit ran for {refit['seconds']:.0f} s, 95 of 100 labels were answered within "
             f"{refit['label']['p95']:.0f} ms."
         )
+    lines.append(on_what(record))
     return "\n".join(lines)
+
+
+def on_what(record: Record) -> str:
+    """The machine, and what else it did."""
+    if "machine" not in record:
+        return "The record does not name the machine, and other work ran on it."
+    return (
+        f"Measured on {record['made'][:10]}, commit {record['commit']}, on {record['cores']} cores "
+        f"({record['machine']}); load before {record['load_before']:g} and after {record['load_after']:g}."
+    )
 
 
 def write_page(record: Record, page: Path) -> None:
@@ -287,6 +337,7 @@ def main() -> None:
         if chosen.kills:
             record |= kills(model, chosen.kills)
     record["load_after"] = round(os.getloadavg()[1], 1)
+    record |= made_on() | {"cores": os.cpu_count()}
     if chosen.record is not None:
         append_record(chosen.record, record)
     if chosen.page is not None:

@@ -119,30 +119,44 @@ def test_threads_may_answer_at_once(session):
 
 
 ANSWERING = """
-import sys
+import sys, time
 from pathlib import Path
 import numpy as np
-from altopt.cli.explore.refit import Refit
+from altopt.cli import outputs
+from altopt.cli.explore import session as explored_session
 from altopt.cli.explore.session import Session
+explored_session.IDLE = float(sys.argv[2])
+store = outputs.store
+def told(*given):
+    print("saving", flush=True)
+    return store(*given)
+outputs.store = told
 session = Session(Path(sys.argv[1]))
-for at in np.flatnonzero(session.fitted.codes == -1)[: int(sys.argv[2])]:
+for at in np.flatnonzero(session.fitted.codes == -1):
     session.label(int(at), 1)
     print(int(at), flush=True)  # from here on it is confirmed
+    time.sleep(0.01)
 """
 
 
-def test_no_confirmed_answer_is_lost_by_kill_9(folder):
-    """Killed at different moments, twice on one folder: every answer that was told is there afterwards."""
+@pytest.mark.parametrize("wait", [0.0, 0.02, 0.05])
+def test_no_confirmed_answer_is_lost_by_kill_9(folder, wait):
+    """Killed while it answers, then while it writes the folder: every answer that was told is there afterwards."""
     confirmed = set()
-    for trial, answers in enumerate((1, 7)):
-        call = [sys.executable, "-c", ANSWERING, str(folder), "200"]
+    for idle, until_it_says in (("20", "a label"), ("0", "saving")):
+        call = [sys.executable, "-c", ANSWERING, str(folder), idle]
         child = subprocess.Popen(call, stdout=subprocess.PIPE, text=True)
-        confirmed |= {int(child.stdout.readline()) for _ in range(answers)}
+        lines = [child.stdout.readline()]
+        while until_it_says == "saving" and lines[-1].strip() != "saving":
+            lines.append(child.stdout.readline())
+        time.sleep(wait)
         os.kill(child.pid, signal.SIGKILL)
-        confirmed |= {int(line) for line in child.stdout.read().split()}
+        lines += child.stdout.readlines()
         child.wait()
+        child.stdout.close()
+        confirmed |= {int(line) for line in lines if line.strip().isdigit()}
         session = Session(folder, in_background=False)
-        assert not [at for at in confirmed if session.given(at) != session.classes[1]], trial
+        assert not [at for at in confirmed if session.given(at) != session.classes[1]], idle
         session.close()
     stored = AltOpt.load(folder)
     assert stored.labelled_[sorted(confirmed)].all()
