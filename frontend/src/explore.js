@@ -60,7 +60,7 @@ class Explore {
       h("section", { class: "middle", "aria-label": "Neighbourhood" },
         h("div", { class: "controls" }, this.size, zoomButtons({ zoom: (factor) => this.picture.picture?.zoom(factor) })),
         this.place, this.legend(), this.said,
-        h("div", { class: "pair" }, h("div", {}, h("h3", {}, "Expected accuracy"), this.curve, this.taught, this.refitButton), h("div", {}, h("h3", {}, "What answers changed"), this.log))),
+        h("div", { class: "pair" }, h("div", {}, h("h3", {}, "Expected accuracy, as the model believes"), this.curve, this.taught, this.refitButton), h("div", {}, h("h3", {}, "What answers changed"), this.log))),
       this.panel,
       h("footer", { class: "soft" }, this.keysSwitch(), "Keys: 1 to 9 answer, s skips, u takes back, x removes a label, r refits, / searches."),
       this.announced);
