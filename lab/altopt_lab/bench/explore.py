@@ -292,12 +292,13 @@ def in_words(record: Record) -> str:
 
 
 def on_what(record: Record) -> str:
-    """The machine, and what else it did."""
+    """The machine, and how busy it was."""
+    load = f"load {record['load_before']:g} before and {record['load_after']:g} after"
     if "machine" not in record:
-        return "The record does not name the machine, and other work ran on it."
+        return f"Of this record the machine is not known; {load}."
     return (
         f"Measured on {record['made'][:10]}, commit {record['commit']}, on {record['cores']} cores "
-        f"({record['machine']}); load before {record['load_before']:g} and after {record['load_after']:g}."
+        f"({record['machine']}); {load}."
     )
 
 
