@@ -145,7 +145,7 @@ class Explore {
     this.queue = this.queue.filter((node) => node.at !== this.current && !this.skipped.has(node.at));
     if (this.queue.length < 4) await this.refill();
     const [first] = this.queue.filter((node) => node.at !== this.current);
-    if (first) await this.open(first.at);
+    if (first) await this.open(this.asked = first.at); // also where a refit makes the queue anew meanwhile
     else if (this.current === null) await this.open(0);
     else await this.showList(this.list);
   }
@@ -208,7 +208,7 @@ class Explore {
     return this.alone(async () => {
       const { node } = this.data;
       await this.answer("label", this.labelled(node, code));
-      const asked = this.queue.some((each) => each.at === node.at);
+      const asked = node.at === this.asked || this.queue.some((each) => each.at === node.at);
       if (asked && this.list === "suggested" && code !== null) await this.next();
       else await this.open(node.at);
     });
