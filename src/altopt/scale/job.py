@@ -34,7 +34,7 @@ class Job:
     --------
     >>> first = Job("solve panel", {"lambda1": 0.1, "columns": [0, 32]}, ("edges-5f", "rhs-00"), ("F",))
     >>> first.file("F")
-    'solve-panel-5a339d34cb326d47.F'
+    'solve-panel-9911927fd03dd3cf.F'
     >>> Job("read rows", {"rows": [0, 100]}, first.files, ("labels", "w")).inputs == (first.file("F"),)
     True
     """

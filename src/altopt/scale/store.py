@@ -10,12 +10,13 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from filelock import FileLock
 
 from altopt.errors import DiskError, InputError
 from altopt.io.files import disk_errors, draft_name, remove_dead_drafts
+from altopt.scale.file_systems import local_files, open_url, shown
 
 CHUNK = 1 << 22  # bytes copied at a time
 RECORD = ".sum"
@@ -66,11 +67,11 @@ class Store:
         self._checked: dict[str, tuple[int, int]] = {}  # path -> size and time of files found to be whole
         self.given_cache = None if cache is None else os.fspath(cache)
         if "://" in self.place:
-            self.files, self.root = _open(self.place)
+            self.files, self.root = open_url(self.place)
             self.local = None
         else:
             self.local = Path(os.path.abspath(self.place))
-            self.files, self.root = _local_files(), str(self.local)
+            self.files, self.root = local_files(), str(self.local)
             with disk_errors(self.place):
                 self.local.mkdir(parents=True, exist_ok=True)
 
@@ -333,19 +334,6 @@ class Store:
             raise InputError(f"{self.shown}: {name} cannot be read ({reason}). Check the storage.") from cause
 
 
-def shown(place: str) -> str:
-    """A folder or URL as messages show it: keys may stand before the host and after the path.
-
-    >>> shown("s3://key:secret@bucket/run?region=eu"), shown("/shared/run")
-    ('s3://bucket/run', '/shared/run')
-    """
-    scheme, separator, rest = place.partition("://")
-    if not separator:
-        return place
-    host, slash, path = rest.partition("?")[0].partition("/")
-    return f"{scheme}://{host.rpartition('@')[2]}{slash}{path}"
-
-
 def checksum_of(path: Path) -> str:
     """blake2b of a file's contents."""
     checksum = blake2b(digest_size=16)
@@ -375,28 +363,3 @@ def _link(source: Path, target: Path) -> None:
     except OSError:
         shutil.copyfile(source, draft)
     os.replace(draft, target)
-
-
-def _local_files() -> Any:
-    from pyarrow.fs import LocalFileSystem
-
-    return LocalFileSystem()
-
-
-def _open(url: str) -> tuple[Any, str]:
-    """The file system of a URL, and the path in it."""
-    from pyarrow.fs import FileSystem
-
-    try:
-        files, root = FileSystem.from_uri(url)
-        files.create_dir(root, recursive=True)
-    except (
-        ValueError,
-        OSError,
-        NotImplementedError,
-    ) as cause:  # pyarrow's errors are ValueErrors and OSErrors
-        reason = " ".join(str(cause).split())
-        raise InputError(
-            f"--storage {shown(url)} cannot be opened ({reason}). Name a folder or another URL."
-        ) from cause
-    return files, root

@@ -12,9 +12,10 @@ import numpy as np
 
 from altopt import __version__
 from altopt.cli.explore import neighbourhood as near
+from altopt.cli.explore.effect import Effect
 from altopt.cli.explore.guard import Guard
 from altopt.cli.explore.nodes import MAX_HITS, Index, listed, record
-from altopt.cli.explore.session import Effect, Session
+from altopt.cli.explore.session import Session
 from altopt.drawing.html import Html, element
 from altopt.drawing.palette import class_colours
 from altopt.errors import InputError, require_extra

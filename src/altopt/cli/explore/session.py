@@ -6,7 +6,7 @@ import logging
 import threading
 import time
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from altopt import AltOpt
 from altopt.arrays import Array, row_blocks
 from altopt.cli import outputs
 from altopt.cli.console import show
+from altopt.cli.explore.effect import Effect, Move
 from altopt.cli.explore.journal import Answer, Journal, key
 from altopt.cli.explore.refit import Refit
 from altopt.errors import InputError
@@ -28,25 +29,6 @@ GIVEN_UP = (
     "Another process changed the model's folder: the refit made here was given up, all labels are kept. Refit again to "
     "teach the encoder."
 )
-
-
-class Move(NamedTuple):
-    """A node whose label changed."""
-
-    at: int
-    id: str
-    before: int
-    now: int
-
-
-class Effect(NamedTuple):
-    """What an answer did."""
-
-    number: int
-    at: int
-    moved: list[Move]
-    n_moved: int
-    n_changed: int
 
 
 class Session:

@@ -6,7 +6,8 @@ from collections.abc import Callable
 import numpy as np
 
 from altopt.cli.console import printable
-from altopt.cli.explore.session import Effect, Session
+from altopt.cli.explore.effect import Effect
+from altopt.cli.explore.session import Session
 from altopt.errors import InputError
 from altopt.fitted.picture import name_of
 from altopt.graph.validation import UNKNOWN
