@@ -1,6 +1,6 @@
 """The code that makes a figure: its commit, and a sum of the sources that the figure depends on."""
 
-import ast
+import json
 import subprocess
 from functools import cache
 from hashlib import sha256
@@ -8,11 +8,14 @@ from pathlib import Path
 
 import altopt
 import altopt_lab
+from altopt_lab.passage import Passage, meaning_of
+from altopt_lab.sources import short, sum_of
 
-# whose sources a figure depends on: those of AltOpt(), of fits whose encoder is a network, of baselines, of fits on
-# files, of the paper's own method with its MLP and with a peer's network in its place
+# whose sources a figure depends on: those of AltOpt(), of AltOpt() and the networks beside it, of baselines, of fits on
+# files; of ALT-OPT under settings of a search, of the paper's own method with its MLP and with a peer's network in its
+# place what such fits pass through, since they compare nothing and most of the package is not behind them
 OURS, NETWORKS, PEERS, ON_FILES = "altopt", "networks", "baselines", "files"
-PAPER, PAPER_ON_GRAPH = "paper", "paper_on_graph"
+SEARCHED, PAPER, PAPER_ON_GRAPH = "searched", "paper", "paper_on_graph"
 CONTEST = "contest"  # how splits are drawn where all have the same number of trials
 # what a fit passes through; command line, files, drawings, stored models, updates and pages are not among it
 FIT = (
@@ -37,34 +40,55 @@ FIT = (
     "views",
 )
 FILES_FIT = (*FIT, "scale", "io")
-PEER_FIT = ("arrays.py", "threads.py", "datasets/splits.py", "encoders/torch/learner.py", "graph", "operator")
+PEER_METHOD = ("baselines", "experiments/baseline_methods.py", "experiments/method.py", "metrics.py")
+PEER_FIT = (
+    "arrays.py",
+    "errors.py",
+    "threads.py",
+    "datasets/splits.py",
+    "encoders/torch/learner.py",
+    "graph",
+    "operator",
+)
 LEFT_OUT = ("graph/file_formats.py", "graph/files.py")
 OF_NETWORKS = "encoders/torch"
-PAPER_FIT, ON_GRAPH_FIT = ("equal/paper_method.py",), ("equal/graph_encoder.py", "baselines")
 CONTEST_SPLITS = ("equal/splits.py",)
-SOURCES = (".py", ".cpp", ".hpp")
+PASSAGES = Path(__file__).parent / "passages.json"
+KERNELS = "operator/kernels/native"
 
 
 @cache
 def code() -> dict[str, str]:
     """Short sums of the sources behind figures of altopt and of baselines; comments and docstrings do not count."""
     package, lab = (Path(str(module.__file__)).parent for module in (altopt, altopt_lab))
-    networks = [package / part for part in FIT]
-    paper = [*networks, *(lab / part for part in PAPER_FIT)]
+    peers = [lab / part for part in PEER_METHOD] + [package / part for part in PEER_FIT]
+    kernels = sum_of([package / KERNELS])
     return {
         OURS: code_of(package),
-        NETWORKS: sum_of(networks, left_out(package)),
+        NETWORKS: sum_of([package / part for part in FIT], left_out(package)),
         ON_FILES: sum_of([package / part for part in FILES_FIT], left_out(package)),
-        PEERS: sum_of([lab / "baselines", *(package / part for part in PEER_FIT)]),
-        PAPER: sum_of(paper, left_out(package)),
-        PAPER_ON_GRAPH: sum_of([*paper, *(lab / part for part in ON_GRAPH_FIT)], left_out(package)),
+        PEERS: sum_of(peers),
+        **{kind: sum_of_passage(passage, kernels) for kind, passage in passages().items()},
         CONTEST: sum_of([lab / part for part in CONTEST_SPLITS]),
     }
 
 
+def passages() -> dict[str, Passage]:
+    """The functions that fits pass through, by kind, as `altopt_lab.passages` found them."""
+    if not PASSAGES.exists():
+        return {}
+    held: dict[str, Passage] = json.loads(PASSAGES.read_text(encoding="utf-8"))
+    return held
+
+
+def sum_of_passage(passage: Passage, kernels: str) -> str:
+    """Of what these functions mean, and of the compiled kernels as a whole."""
+    return short(sha256(f"{meaning_of(passage)} {kernels}".encode()).hexdigest())
+
+
 def in_contest(sums: dict[str, str], depends_on: str) -> str:
     """The sum behind a fit on a split of the contest: that of the method and that of the splits."""
-    return sha256(f"{sums[depends_on]} {sums[CONTEST]}".encode()).hexdigest()[:10]
+    return short(sha256(f"{sums[depends_on]} {sums[CONTEST]}".encode()).hexdigest())
 
 
 def code_of(package: Path) -> str:
@@ -74,40 +98,6 @@ def code_of(package: Path) -> str:
 
 def left_out(package: Path) -> tuple[Path, ...]:
     return tuple(package / part for part in LEFT_OUT)
-
-
-def sum_of(places: list[Path], left_out: tuple[Path, ...] = ()) -> str:
-    """Of all source files in these places but some, by name and meaning."""
-    held = sha256()
-    for place in places:
-        files = [place] if place.is_file() else sorted(place.rglob("*"))
-        for path in files:
-            if path.suffix in SOURCES and not any(path.is_relative_to(out) for out in left_out):
-                held.update(path.name.encode() + meaning(path).encode())
-    return held.hexdigest()[:10]
-
-
-def meaning(path: Path) -> str:
-    """A file without what does not change what it does: comments, docstrings, the words about a default."""
-    text = path.read_text(encoding="utf-8")
-    if path.suffix != ".py":
-        return "\n".join(line.partition("//")[0].rstrip() for line in text.splitlines())
-    tree = ast.parse(text)
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "number":
-            del node.args[1:]  # of altopt.defaults: what it is, and why
-        body = getattr(node, "body", None)
-        if isinstance(body, list) and body and is_docstring(body[0]):
-            body[0] = ast.Pass()
-    return ast.dump(tree)
-
-
-def is_docstring(node: ast.AST) -> bool:
-    return (
-        isinstance(node, ast.Expr)
-        and isinstance(node.value, ast.Constant)
-        and isinstance(node.value.value, str)
-    )
 
 
 @cache

@@ -2,12 +2,17 @@
 
 import subprocess
 
-from altopt_lab import provenance
+import pytest
+
+from altopt_lab import passages, provenance
+from altopt_lab.baselines import BASELINES, HETEROPHILY
 from altopt_lab.equal.runs import FreshRun
 from altopt_lab.equal.trials import Trial
+from altopt_lab.experiments.methods import find_method
 from altopt_lab.experiments.protocols import Cell
 from altopt_lab.experiments.run import Run
 from altopt_lab.experiments.work import made_on
+from altopt_lab.passage import place_of
 
 SOURCE = '"""Words."""\n\n\ndef f(x):\n    """More words."""\n    return x + 1  # why\n'
 
@@ -38,16 +43,60 @@ def test_all_that_is_named_exists():
     )
     assert all((package / part).exists() for part in named)
     lab = provenance.Path(provenance.altopt_lab.__file__).parent
-    named = (*provenance.PAPER_FIT, *provenance.ON_GRAPH_FIT, *provenance.CONTEST_SPLITS)
-    assert all((lab / part).exists() for part in named)
-    assert len(set(provenance.code().values())) == 7
+    assert all((lab / part).exists() for part in (*provenance.PEER_METHOD, *provenance.CONTEST_SPLITS))
+    assert len(set(provenance.code().values())) == 8
+
+
+# what a fit passes through beside the rooms named in provenance: it checks, keeps and says, and no figure depends on it
+BESIDE = (
+    "errors.py",
+    "fitted/attributes.py",
+    "fitted/known.py",
+    "fitted/lock.py",
+    "io/fingerprint.py",
+    "table/frame.py",
+)
+
+
+def modules_passed(method):
+    """The files of the package and of the lab that a fit on a small graph passes through."""
+    sample = passages.Sample("any", method, Cell("Cora", "5"), settings_of(method))
+    return [place_of(module) for module in sample.passed(passages.small(sample))]
+
+
+def settings_of(method):
+    """A few epochs, where it has any."""
+    kind = getattr(find_method(method), "kind", None)
+    return {"n_epochs": 3} if hasattr(kind, "n_epochs") else {}
+
+
+def outside(files, rooms):
+    return {str(file) for file in files if not any(file.is_relative_to(room) for room in rooms)}
+
+
+def test_rooms_named_by_hand_hold_all_that_default_fits_pass_through():
+    package = provenance.Path(provenance.altopt.__file__).parent
+    rooms = [package / part for part in (*provenance.FIT, *BESIDE)]
+    passed = [file for file in modules_passed("AltOpt()") if file.is_relative_to(package)]
+    assert len(passed) > 40
+    assert not outside(passed, rooms)
+
+
+@pytest.mark.parametrize("method", [*BASELINES, *HETEROPHILY])
+def test_rooms_named_by_hand_hold_all_that_peers_pass_through(method):
+    package, lab = (
+        provenance.Path(module.__file__).parent for module in (provenance.altopt, provenance.altopt_lab)
+    )
+    rooms = [package / part for part in provenance.PEER_FIT] + [lab / part for part in provenance.PEER_METHOD]
+    rooms += [lab / "equal" / "splits.py", lab / "experiments" / "protocols.py"]
+    assert not outside(modules_passed(method), rooms)
 
 
 def test_figures_of_peers_depend_on_their_own_sources():
     cell = Cell("Cora", "20")
     assert Run("APPNP", cell, 0, 0).depends_on == provenance.PEERS
     assert Run("AltOpt()", cell, 0, 0).depends_on == provenance.OURS
-    assert Run("ALT-OPT", cell, 0, 0).depends_on == provenance.NETWORKS
+    assert Run("ALT-OPT", cell, 0, 0).depends_on == provenance.SEARCHED
 
 
 def test_figures_of_the_papers_method_depend_on_it_and_on_the_splits_of_the_contest():

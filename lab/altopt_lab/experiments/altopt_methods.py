@@ -44,7 +44,7 @@ PLANS = (
 class AltOptMethod(Method):
     """ALT-OPT in the paper's protocol: tuned on validation labels, the best round by validation labels."""
 
-    depends_on: ClassVar[str] = provenance.NETWORKS
+    depends_on: ClassVar[str] = provenance.SEARCHED
     name: str = "ALT-OPT"
     links: bool = False  # the encoder reads rows of the adjacency instead of X
     fixed: tuple[tuple[str, Any], ...] = ()  # settings that make a variant
