@@ -164,7 +164,7 @@ def test_a_record_says_all_that_is_needed_to_do_it_again():
     assert first["seconds"] > 0
     assert first["peak_gb"] > 0
     assert {"altopt", "numpy", "torch"} <= set(first["versions"])
-    assert first["fit_code"] == code()["networks"]
+    assert first["fit_code"] == code()["searched"]
     assert "commit" in first
     assert 0.3 < first["test_accuracy"] <= 1.0
     for part in ("test_accuracy", "validation_accuracy", "settings", "best_round"):
