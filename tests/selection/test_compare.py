@@ -319,3 +319,25 @@ def test_a_label_of_weight_zero_decides_nothing():
     assert choose(usual, [other], judge).plan is other
     judge.weights_of = lambda k: (np.arange(60) < 40).astype(float)
     assert choose(usual, [other], judge).plan is usual
+
+
+def test_what_is_clearly_behind_after_two_folds_is_not_judged_by_a_third():
+    """One fold leaves it open, two do not."""
+    default, other = candidate_of(), unsmoothed("other")
+    judge = Told({default: steady(0.8), other: steady(0.6)}, n_labels=20)
+    choice = choose(default, [other], judge)
+    assert choice.plan is default
+    assert ("other", 1) in judge.asked
+    assert ("other", 2) not in judge.asked
+    assert choice.record()["considered"][1]["dropped"] == "clearly behind 'usual' on 2 folds"
+
+
+def test_edges_that_it_does_not_cut_keep_a_labelling_in_the_contest():
+    default, alone = candidate_of(), candidate_of(name="graph alone", n_rounds=0, class_masses=True)
+    judge = Told({default: steady(0.8), alone: steady(0.6)}, n_labels=20)
+    choose(default, [alone], judge)
+    assert ("graph alone", 2) not in judge.asked
+    judge = Told({default: steady(0.8), alone: steady(0.6)}, n_labels=20)
+    judge.cuts = {default: 0.3, alone: 0.01}
+    choose(default, [alone], judge)
+    assert ("graph alone", 2) in judge.asked

@@ -147,8 +147,9 @@ class HopInputs(Inputs):
             moments = [gram_of(whole[hop], np.float32) for hop in self.hops]
             alike = [m / (float(np.trace(m)) or 1.0) for m in moments]
             V = principal_directions(np.sum(alike, axis=0), rank)
-            blocks = [hop @ V for hop in whole]
+            first = whole[0] @ V
             del whole
+            blocks = all_hops(first, one_hop, max(self.hops))  # S (X V) is (S X) V, of fewer columns
         else:
             V = self._directions(features, one_hop, back, rank, source.seed)
             blocks = all_hops(features.times(V), one_hop, max(self.hops))

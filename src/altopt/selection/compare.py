@@ -180,10 +180,16 @@ class Contest:
     def clear(self, gain: float, error: float, n_errors: float) -> bool:
         return gain > max(self.defaults.usual_lead, n_errors * error)
 
-    def beats_mixed(self, one: Candidate, weights: dict[Candidate, float]) -> bool:
-        """Whether one leads the others clearly on the first fold even where they are mixed by these weights."""
-        mixed = sum(w * self.judged(q, 1).of_given for q, w in weights.items())
-        gain = -self.label_weights(1) * np.log(mixed) - self.judged(one, 1).losses
+    def clearly_behind(self, one: Candidate, leader: Candidate) -> bool:
+        """Whether the leader beats one, also where the edges that one does not cut speak for it."""
+        gain, error = self.lead(leader, one)
+        for_one = max(self.plausibility(one, leader) or 0.0, 0.0)
+        return self.clear(gain - for_one, error, self.defaults.min_z)
+
+    def beats_mixed(self, one: Candidate, weights: dict[Candidate, float], n_folds: int) -> bool:
+        """Whether one leads the others clearly on the first folds even where they are mixed by these weights."""
+        mixed = sum(w * self.judged(q, n_folds).of_given for q, w in weights.items())
+        gain = -self.label_weights(n_folds) * np.log(mixed) - self.judged(one, n_folds).losses
         return self.clear(float(gain.sum()), float(np.std(gain) * np.sqrt(len(gain))), self.defaults.min_z)
 
     def preferred(self, one: Candidate, other: Candidate) -> bool:
@@ -270,8 +276,8 @@ class Contest:
 def choose(usual: Candidate, others: list[Candidate], judge: Judge, defaults: Defaults = DEFAULTS) -> Choice:
     """The usual candidate, unless others did clearly better on held-out labels.
 
-    Of the candidates without smoothing the best few are mixed. All are judged by one fold; what is not clearly behind
-    then is judged by the other folds. The usual one stays unless it is beaten by `min_z` standard errors and by
+    Of the candidates without smoothing the best few are mixed. All are judged by one fold, and by one more as long as
+    they are not clearly behind. The usual one stays unless it is beaten by `min_z` standard errors and by
     `usual_lead`.
     """
     if not others:
@@ -281,27 +287,32 @@ def choose(usual: Candidate, others: list[Candidate], judge: Judge, defaults: De
     contest = Contest(judge, defaults)
     for candidate in (usual, *others):
         contest.play(candidate)
-    drop_after_first_fold(contest)
-    for _ in range(1, judge.n_folds if len(contest.alive()) > 1 else 1):
+    drop_after(contest, 1)
+    for n_judged in range(2, judge.n_folds + 1):
+        if len(contest.alive()) == 1:
+            break
         for candidate in contest.alive():
             contest.play(candidate)
+        if n_judged < judge.n_folds:
+            drop_after(contest, n_judged)
     return decide(contest, usual)
 
 
-def drop_after_first_fold(contest: Contest) -> None:
+def drop_after(contest: Contest, n_folds: int) -> None:
     """Keep the leader, what would weigh in a mixture, and what is smoothed unless it is clearly behind."""
     defaults, alive = contest.defaults, contest.alive()
-    leader = min(alive, key=lambda q: float(contest.judged(q, 1).losses.sum()))
+    leader = min(alive, key=lambda q: float(contest.judged(q, n_folds).losses.sum()))
     unsmoothed = [q for q in alive if q.unsmoothed]
     weights = dict(zip(unsmoothed, contest.weights(unsmoothed).tolist())) if unsmoothed else {}
-    if unsmoothed and not leader.unsmoothed and contest.beats_mixed(leader, weights):
+    if unsmoothed and not leader.unsmoothed and contest.beats_mixed(leader, weights, n_folds):
         weights = dict.fromkeys(unsmoothed, 0.0)
+    judged_by = "the first fold" if n_folds == 1 else f"{n_folds} folds"
     for q in alive:
-        behind = q is not leader and contest.beats(leader, q, defaults.min_z)
+        behind = q is not leader and contest.clearly_behind(q, leader)
         if behind and weights.get(q, 0.0) < defaults.mixture_weight:
-            contest.dropped[q] = f"clearly behind '{leader.name}' on the first fold"
+            contest.dropped[q] = f"clearly behind '{leader.name}' on {judged_by}"
         elif q is not leader and weights.get(q, 1.0) < defaults.mixture_weight / 2:
-            contest.dropped[q] = "added nothing to the others on the first fold"
+            contest.dropped[q] = f"added nothing to the others on {judged_by}"
 
 
 def decide(contest: Contest, usual: Candidate) -> Choice:
