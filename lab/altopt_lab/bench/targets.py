@@ -165,7 +165,15 @@ TARGETS = (
         "<=",
         5.0,
     ),
-    Target("ROC AUC of AltOpt(), Tolokers, in percent", "fit", "cora", "dense_auc", ">=", 86.0, "points"),
+    Target(
+        "ROC AUC of AltOpt() in percent, Tolokers, mean of the ten given splits",
+        "fit",
+        "cora",
+        "dense_auc",
+        ">=",
+        86.0,
+        "points",
+    ),
     Target(
         "one label into a dense graph, Tolokers, against AltOpt(cross_fit=False)",
         "update",

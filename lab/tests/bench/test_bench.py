@@ -308,6 +308,7 @@ def test_a_dense_graph_is_updated_and_compared(monkeypatch):
     monkeypatch.setattr(dense, "load", lambda name: graph)
     monkeypatch.setattr(dense, "LABELS", 3)
     monkeypatch.setattr(dense, "FITS", 1)
+    monkeypatch.setattr(dense, "SPLITS", 1)
     report = Report("update", "cora", "", 1)
     dense.update_by_a_label(report, hush)
     dense.beside_boosted_trees(report, hush)
