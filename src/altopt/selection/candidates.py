@@ -197,11 +197,12 @@ def alternatives(
     """Candidates that differ from the default where data differ, the cheap ones first.
 
     The features alone, which pseudo labels teach too. Without these: a linear model of the features; of them and the
-    labels around a node; of who is tied to whom, in two weights; a kernel on ties; with more labels trees on features,
+    labels around a node; of them and their means around it; of who is tied to whom, in two weights; a kernel on ties; with more labels trees on features,
     surroundings and the place in the graph. With smoothing: the graph alone.
     """
     graph = source.graph
     ties, features, scaling = AdjacencyInputs(natural_direction(graph)), FeatureInputs(), row_scaling(source)
+    near = HopInputs((0, 1), mean_over(graph), defaults.hop_components, row_exponent=0.0)
     alone, of_ties = features_alone(default, source, defaults), defaults.ties_share
     candidates = [
         without_graph(default, defaults),
@@ -211,6 +212,7 @@ def alternatives(
             name="features and labels around",
             inputs=BlockInputs((BlockInputs((features,), scaling), LabelShareInputs()), scaling=None),
         ),
+        replace(alone, name="linear on features around", inputs=near),
         replace(
             alone,
             name="ties and features",
@@ -227,7 +229,6 @@ def alternatives(
         candidates.append(graph_alone(default, alone, defaults))
     if graph.n_nodes * min(n_labels, defaults.kernel_rows // 2) <= defaults.kernel_limit:
         kernel = KernelEncoder(gamma=defaults.kernel_gamma, ridge=defaults.kernel_ridge)
-        near = HopInputs((0, 1), mean_over(graph), defaults.hop_components, row_exponent=0.0)
         candidates += [
             replace(alone, name="kernel on ties", inputs=BlockInputs((ties,)), encoder=kernel),
             replace(alone, name=CURVED, encoder=kernel),
