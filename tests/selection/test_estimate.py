@@ -67,6 +67,14 @@ def test_optimism_lowers_the_value_and_the_lower_limit_and_what_a_fold_is_worth_
     assert Accuracy(0.99, 0.01, 0.0, 0.05).value == 1.0
 
 
+@pytest.mark.parametrize("gain", [-0.3, -0.05, 0.0, 0.05, 0.3])
+@pytest.mark.parametrize("optimism", [0.0, 0.1])
+def test_the_value_is_within_its_interval(gain, optimism):
+    for rate in (0.0, 0.3, 0.9, 1.0):
+        estimate = Accuracy(rate, 0.001, optimism, gain)
+        assert estimate.interval[0] <= estimate.value <= estimate.interval[1]
+
+
 def test_what_a_fold_is_worth_is_told_by_fits_without_it():
     """Fits of which each errs at other nodes: the final answers are right, and the gain is what they put right."""
     rng = np.random.default_rng(0)

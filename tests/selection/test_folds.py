@@ -38,6 +38,13 @@ def test_folds_move_with_the_nodes_when_these_are_renumbered(problem, as_sparse)
     assert_array_equal(stratified_folds(codes[order], 0, 3, after.key), folds[order])
 
 
+@pytest.mark.parametrize("unit", [0.25, 2.0, 1e-20])
+def test_the_unit_of_edge_weights_plays_no_part(problem, unit):
+    A, X, codes = problem
+    folds = stratified_folds(codes, 0, 3, fit_data(A, X, codes).key)
+    assert_array_equal(stratified_folds(codes, 0, 3, fit_data(unit * A, X, codes).key), folds)
+
+
 def test_without_a_key_numbers_decide(problem):
     codes = problem[2]
     order = np.random.default_rng(2).permutation(80)

@@ -45,7 +45,8 @@ class Accuracy:
     value : float
         p - o + g.
     interval : (float, float)
-        The lower limit for p - o, the upper one for p + g: neither is known well.
+        The lower limit for p - o, the upper one for p + g: neither is known well. A loss, g below 0, lowers both, so
+        that p - o + g is between them.
 
     Examples
     --------
@@ -65,9 +66,8 @@ class Accuracy:
 
     @property
     def interval(self) -> tuple[float, float]:
-        return limits(self.rate - self.optimism, self.spread)[0], limits(self.rate + self.gain, self.spread)[
-            1
-        ]
+        lowest = self.rate - self.optimism + min(self.gain, 0.0)
+        return limits(lowest, self.spread)[0], limits(self.rate + self.gain, self.spread)[1]
 
     @property
     def standard_error(self) -> float:

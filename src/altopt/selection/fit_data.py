@@ -115,8 +115,13 @@ class FitData:
 
     @cached_property
     def key(self) -> Array:
-        """A number for each node that follows from its features and degree, not from its place in the order."""
-        degrees = np.sqrt(2.0) * np.asarray(self.graph.degrees)
+        """A number for each node that follows from its features and degree, not from its place in the order.
+
+        Nor from the unit of the edge weights: degrees are in mean weights.
+        """
+        weights = self.graph.adjacency.data
+        unit = float(weights.mean(dtype=np.float64)) if len(weights) else 1.0
+        degrees = np.sqrt(2.0) / unit * np.asarray(self.graph.degrees)
         if is_identity(self.X):  # each node's own name says nothing of what it is like
             return by_surroundings(degrees, self.graph)
         return np.asarray(likeness(FeatureMatrix(self.X, self.source.columns)) + degrees)
