@@ -197,8 +197,8 @@ def alternatives(
     """Candidates that differ from the default where data differ, the cheap ones first.
 
     The features alone, which pseudo labels teach too. Without these: a linear model of the features; of them and the
-    labels around a node; of them and their means around it; of who is tied to whom, in two weights; a kernel on ties; with more labels trees on features,
-    surroundings and the place in the graph. With smoothing: the graph alone.
+    labels around a node; of them and their means around it; of who is tied to whom, in two weights; a kernel on ties;
+    with more labels trees on features, surroundings and the place in the graph. With smoothing: the graph alone.
     """
     graph = source.graph
     ties, features, scaling = AdjacencyInputs(natural_direction(graph)), FeatureInputs(), row_scaling(source)

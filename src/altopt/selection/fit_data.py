@@ -120,7 +120,8 @@ class FitData:
         Nor from the unit of the edge weights: degrees are in mean weights.
         """
         weights = self.graph.adjacency.data
-        unit = float(weights.mean(dtype=np.float64)) if len(weights) else 1.0
+        used = weights[weights > 0]  # a kind of edges may weigh nothing
+        unit = float(used.mean(dtype=np.float64)) if len(used) else 1.0
         degrees = np.sqrt(2.0) / unit * np.asarray(self.graph.degrees)
         if is_identity(self.X):  # each node's own name says nothing of what it is like
             return by_surroundings(degrees, self.graph)
