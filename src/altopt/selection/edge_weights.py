@@ -99,9 +99,9 @@ class Search:
         return float(np.mean(P.argmax(axis=1) == self.codes))
 
     def adds_nothing(self, w: Array, k: int) -> bool:
-        """Whether the labels are as likely without kind k, to within a standard error."""
+        """Whether the labels are as likely without kind k, to within as many standard errors as a plan must lead by."""
         gain = self.judged(without(w, k)).losses - self.judged(w).losses
-        return float(gain.sum()) <= float(np.std(gain) * np.sqrt(len(gain)))
+        return float(gain.sum()) <= self.data.defaults.min_z * float(np.std(gain) * np.sqrt(len(gain)))
 
 
 def choose_edge_weights(data: FitData, chooser: CrossFitter, n_folds: int, usual: Candidate) -> EdgeWeights:
