@@ -46,8 +46,6 @@ class Defaults:
     >>> from dataclasses import replace
     >>> replace(DEFAULTS, n_folds=5).n_folds
     5
-    >>> next(field for field in fields(DEFAULTS) if field.name == "n_rounds").metadata["why"]
-    'As in AltOpt.paper.'
     """
 
     # the loop
@@ -277,8 +275,7 @@ class Defaults:
     clamped_feature_weight: float = number(
         1e-4,
         "feature_weight of the graph alone: what answers where no label reaches",
-        "So small that the features of a whole cluster do not outvote one label on its edges: 0.001 cost 0.6 points on "
-        "two moons (splits 900 to 909), 0.01 seven, and 0.00001 gained nothing.",
+        "A cluster's features must not outvote one label: 0.001 costs two moons 0.6 points (splits 900 to 909).",
     )
     clamped_label_weight: float = number(100.0, "label_weight of the graph alone: labels held fast", HAND)
     mixture_weight: float = number(0.1, "least weight of a part of a mixture, or of a kind of edges", HAND)
