@@ -35,6 +35,14 @@ from altopt.scale.work_folder import WORK, work_folder
 from altopt.selection.parameters import Parameters
 
 DEFAULT_MEMORY = "2GB"  # of a worker, where only --engine ray was given
+READING = {
+    "text": "other formats as Parquet",
+    "nodes": "numbering the nodes",
+    "labels": "labels",
+    "features": "features",
+    "positions": "both ends of each edge by number",
+    "edges": "sorting the edges",
+}
 
 
 @dataclass(frozen=True)
@@ -152,7 +160,7 @@ def run(
                 features=tables.features,
                 names=tables.names,
                 memory=engine.budget,
-                on_stage=bar.say,
+                on_stage=lambda stage: bar.say(f"reading the tables: {READING[stage]}"),
             )
             prior = class_prior(np.array(graph.classes))
             ready = prepare(replace(parameters, class_prior=prior), graph, runner)
