@@ -85,7 +85,7 @@ def standing(cells: list[Cell]) -> str:
     count = {word: sum(one.verdict == word for _, one in found) for word in words}
     best = [one.peer for _, one in found]
     often = ", ".join(
-        f"{peer} {best.count(peer)}" for peer in sorted(set(best), key=lambda name: -best.count(name))
+        f"{peer} {best.count(peer)}" for peer in sorted(set(best), key=lambda name: (-best.count(name), name))
     )
     gap = float(np.mean([one.gap for _, one in found]))
     return (
