@@ -36,7 +36,7 @@ class Comparison:
 
     @property
     def verdict(self) -> str:
-        """ "behind" or "ahead" by more than half a point and one standard error, or "level"; "one draw" tells little."""
+        """ "behind" or "ahead" by more than half a point and one standard error, "level", or "one draw"."""
         if self.n_draws == 1:
             return "one draw"
         if abs(self.gap) <= max(0.5, self.error):
