@@ -11,14 +11,12 @@ from typing import Any
 
 from altopt.errors import InputError
 
-HAND = "Set by hand; not measured."
-TIME = "Bounds the time of a fit; set by hand, its price in accuracy was not measured."
-MEMORY = "Bounds the memory of a fit; set by hand, its price in accuracy was not measured."
+HAND = "Set by hand."
+TIME = "Bounds the time of a fit; set by hand."
+MEMORY = "Bounds the memory of a fit; set by hand."
 SEARCH = "Found by search on splits 200 and up of the benchmark graphs, which are not reported"
-PRIORS = (
-    f"{SEARCH}, for estimated class priors as a whole (commits 589bb82 and 7417d0e); not measured by itself."
-)
-PROTOTYPE = "From a prototype; not measured here."
+PRIORS = f"{SEARCH}, for estimated class priors as a whole (commits 589bb82 and 7417d0e)."
+PROTOTYPE = "From a prototype."
 HETEROPHILY = (
     "Found by search on validation nodes of the two heterophilous graphs without duplicates, some of them test nodes "
     "of other splits (docs/results.md, Heterophilous graphs; commits e8c8ccb and 31cb147)."
@@ -71,7 +69,7 @@ class Defaults:
     rtol_rounds: float = number(
         1e-2,
         "relative error of F in the rounds",
-        "There F only selects and weights pseudo labels. The price in accuracy was not measured.",
+        "There F only selects and weights pseudo labels.",
     )
     rtol_last: float = number(
         1e-6, "relative error of the last F", "Below what any answer shows: scores agree to six digits."
@@ -84,7 +82,7 @@ class Defaults:
     pseudo_limit: int = number(
         6000,
         "pseudo labels in a round; a quarter of that in a fit without a fold",
-        "The encoder needs a spread of nodes, not every one; not measured.",
+        "The encoder needs a spread of nodes, not every one.",
     )
     certainty_exponent: int = number(2, "power of the certainty w that weights a pseudo label", HAND)
 
@@ -186,7 +184,7 @@ class Defaults:
     sharpness: float = number(
         2.0,
         "factor of the logits before the softmax",
-        "L2 shrinks logits; the factor was not measured.",
+        "L2 shrinks logits.",
         PART,
     )
     encoder_tolerance: float = number(1e-4, "relative fall of the loss at which L-BFGS ends", TIME, PART)
@@ -253,17 +251,17 @@ class Defaults:
     min_z: float = number(
         2.0,
         "standard errors by which a candidate must win, or be dropped",
-        "One in forty by chance. Set by hand; not measured.",
+        "One in forty by chance. Set by hand.",
     )
     edge_chance: float = number(
         3.0,
         "standard errors up to which edges may join what is alike by chance",
-        "One in 370 by chance: what is taken for noise is not smoothed along. Set by hand; not measured.",
+        "One in 370 by chance: what is taken for noise is not smoothed along. Set by hand.",
     )
     weak_ties: float = number(
         0.2,
         "share of edges that join what is alike, above chance, which that test must be able to see",
-        "Few edges cannot tell noise from weak ties. Set by hand; not measured.",
+        "Few edges cannot tell noise from weak ties. Set by hand.",
     )
     cut_odds: float = number(
         6.0,
@@ -328,7 +326,7 @@ class Defaults:
     suggest_trust: float = number(
         3.0,
         "labels a class at which the model's own doubt weighs as much as coverage",
-        "A model of few labels does not know what it does not know; the number was not measured.",
+        "A model of few labels does not know what it does not know.",
         CONSTANT,
     )
 

@@ -201,7 +201,9 @@ def worth(changed: dict[Any, Record], usual: dict[Any, Record]) -> Record:
     pairs = [(mine, other) for mine, other in shared if "failed" not in mine]
     if len(pairs) < len(shared):
         failed = next(mine["failed"] for mine, _ in shared if "failed" in mine)
-        return {"failed": len(shared) - len(pairs), "runs": len(shared), "reason": failed}
+        outside = not pairs and failed.startswith("InputError")
+        reason = "the value is outside its range" if outside else failed
+        return {"failed": len(shared) - len(pairs), "runs": len(shared), "reason": reason}
     if len(pairs) < 2:
         return {}
     gaps = np.array([100 * (mine[metric(mine)] - other[metric(mine)]) for mine, other in pairs])
