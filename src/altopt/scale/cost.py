@@ -68,18 +68,18 @@ class Constants:
 
 
 CONSTANTS = Constants(
-    load=0.788,
-    start=0.0,
-    job=0.0395,
-    training=1.05e-10,
-    tables=0.107,
-    edge=2.88e-08,
-    number=8.4e-08,
-    process=325000000.0,
-    row=17.4,
-    reading=354000000.0,
+    load=2.38,
+    start=0.658,
+    job=0.000687,
+    training=0.0,
+    tables=0.142,
+    edge=0.0,
+    number=7.32e-08,
+    process=311000000.0,
+    row=17.1,
+    reading=349000000.0,
     of_number=26.7,
-    of_edge=42.4,
+    of_edge=47.5,
 )
 
 
