@@ -195,7 +195,9 @@ def test_the_performance_page_is_what_the_records_say():
     from altopt_lab.bench.page import page
     from altopt_lab.records import read_records
 
-    records = read_records(ROOT / "results" / "bench.jsonl")
+    records = [
+        line for name in ("bench", "scale") for line in read_records(ROOT / "results" / f"{name}.jsonl")
+    ]
     assert PAGES["performance.md"].read_text() == page(records)
 
 

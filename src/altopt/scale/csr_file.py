@@ -164,6 +164,11 @@ class CsrFile:
             raise InputError(f"{self.folder}: rows {first:,} to {last:,} do not hold nodes of the graph.")
         return CsrBlock(first, last, indptr - begin, indices, weights)
 
+    @cached_property
+    def mean_weight(self) -> float:
+        """The unit that degrees are told in where only their ratios count; 1 without weights."""
+        return float(self.edge_weights.mean(dtype=np.float64)) if self.weighted and self.n_entries else 1.0
+
     def ranges(self, max_entries: int) -> Iterator[tuple[int, int]]:
         """Ranges of rows with at most so many entries each; a longer row is a range of its own."""
         first = 0

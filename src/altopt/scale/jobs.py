@@ -156,7 +156,8 @@ def deal(work: Work) -> None:
     edges, features, columns, labels = work.inputs
     known, X = labels_of(work, labels), features_sheet(work, features)
     read = FeatureMatrix(X.gather(known.nodes), Columns.restore(load_file(work.input(columns))))
-    key = likeness(read) + np.sqrt(2.0) * degrees_of(CsrFile.open(work.folder(edges)), known.nodes)
+    csr = CsrFile.open(work.folder(edges))
+    key = likeness(read) + np.sqrt(2.0) / csr.mean_weight * degrees_of(csr, known.nodes)
     fold = stratified_folds(known.codes, work.settings["seed"], work.settings["n_folds"], key)
     write_arrays(work.output("folds"), {"fold": fold, "key": key})
 
@@ -170,7 +171,7 @@ def order(work: Work) -> None:
     key = np.empty(csr.n_nodes)
     for rows in row_blocks(csr.n_nodes):
         degrees = degrees_of(csr, np.arange(rows.start, rows.stop))
-        key[rows] = likeness(FeatureMatrix(X[rows], read)) + np.sqrt(2.0) * degrees
+        key[rows] = likeness(FeatureMatrix(X[rows], read)) + np.sqrt(2.0) / csr.mean_weight * degrees
     nodes = np.argsort(key, kind="stable")
     write_arrays(work.output("order"), {"order": nodes.astype(np.int32 if len(nodes) < 2**31 else np.int64)})
 
