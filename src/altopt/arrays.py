@@ -14,6 +14,10 @@ HALF_MIN_SIZE = (
     32_000_000  # entries of F from which rough solves keep it in half precision between their steps
 )
 MAPPED_MIN_BYTES = 2**22  # from this size on an array is a memory mapping of its own
+# Python maps shared memory unless told otherwise, which is a file to Linux: no huge pages
+PRIVATE: dict[str, int] = (
+    {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP_PRIVATE") else {}
+)
 BLOCK_ROWS = 32_768  # rows processed at a time where a copy of all n rows would be too large
 SMALL_BLOCK_ROWS = 4_096  # for short-lived copies, which then leave no holes in the heap
 
@@ -28,7 +32,7 @@ def allocate(shape: tuple[int, ...], dtype: Any) -> Array:
     size = int(np.prod(shape)) * dtype.itemsize
     if size < MAPPED_MIN_BYTES:
         return np.empty(shape, dtype=dtype)
-    mapped = mmap.mmap(-1, size)
+    mapped = mmap.mmap(-1, size, **PRIVATE)
     if hasattr(mmap, "MADV_HUGEPAGE"):  # Linux alone
         with suppress(OSError):  # a kernel built without huge pages
             mapped.madvise(mmap.MADV_HUGEPAGE)

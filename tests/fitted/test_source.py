@@ -158,9 +158,10 @@ def test_empty_text_is_unknown_with_a_warning_and_never_a_class():
     assert fitted.classes_.tolist() == ["bank", "home", "shop"]
 
 
-def test_minus_one_as_a_class_is_explained():
+@pytest.mark.parametrize("y", [[-1, 1, -1, 1], {0: -1, 1: 1, 2: -1, 3: 1}])
+def test_minus_one_as_a_class_is_explained(y):
     with pytest.raises(InputError, match=r"all of one class \(1\). -1 was read as unknown \(2 entries\)"):
-        AltOpt().fit(np.eye(4), [-1, 1, -1, 1], graph=[(0, 1), (2, 3)])
+        AltOpt().fit(np.eye(4), y, graph=[(0, 1), (2, 3)])
 
 
 def test_where_every_label_is_given_it_says_that_nothing_is_left():

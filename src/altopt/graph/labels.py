@@ -81,13 +81,17 @@ def in_order(y: Any, names: list[Array], n_rows: int, by_position: bool) -> Any:
 
 
 def spread(keyed: KeyedLabels, rows: Array, n_rows: int) -> Any:
-    """One entry a node, None where no label is given; a node named twice must have the same label."""
+    """One entry a node, None where none is given; a node named twice must have the same label.
+
+    What was given for an unknown label stays, so that messages can speak of it.
+    """
     ids, labels = keyed
     y = np.full(n_rows, None, dtype=object)
     for node, row, label in zip(ids.tolist(), rows.tolist(), labels):
         if is_unknown(label):
+            y[row] = label if y[row] is None else y[row]
             continue
-        if y[row] is not None and y[row] != label:
+        if not is_unknown(y[row]) and y[row] != label:
             raise InputError(f"y gives node {node!r} two labels, {y[row]!r} and {label!r}. Decide on one.")
         y[row] = label
     return y
