@@ -28,8 +28,9 @@ NAMES = {
     """,
     "altopt.inputs": """
         AdjacencyInputs BlockInputs ChangedNodes DegreeInputs DiffusedInputs EAGER ExtremeInputs FeatureInputs
-        HopInputs InputMemory InputSource Inputs KindInputs LabelShareInputs LandmarkInputs LazyRows NewNodes Prepared
-        PreparedMatrix RawInputs ReducedInputs SourceShape StructureInputs as_inputs encoder_rows unit_rows unit_sum
+        FeaturelessInputs HopInputs InputMemory InputSource Inputs KindInputs LabelShareInputs LandmarkInputs LazyRows
+        NewNodes Prepared PreparedMatrix RawInputs ReducedInputs SourceShape StructureInputs as_inputs
+        encoder_rows unit_rows unit_sum
     """,
     "altopt.checks": """
         check_encoder check_feature_view check_graph_view check_inputs check_label_view check_solver

@@ -126,11 +126,14 @@ class Defaults:
         "Few labels cannot tell more apart: +10 points on one benchmark graph with one label a class, +1.5 on another "
         f"with five, nothing lost on average. {SEARCH} (commit f26ab7a).",
     )
-    min_directions: int = number(
-        16, "leading directions of each hop at the least", f"{SEARCH} (commit f26ab7a)."
-    )
+    min_directions: int = number(16, "least leading directions of each hop", f"{SEARCH} (commit f26ab7a).")
     diffused_directions: int = number(
         2, "leading directions of the diffused features, for one of each hop", f"{SEARCH} (commit f26ab7a)."
+    )
+    embedding_directions: int = number(
+        54,
+        "width of the spectral embedding of the graph, from its walks of two steps",
+        "With the range finder's margin one panel of 64 columns; by hand.",
     )
     hop_limit: int = number(
         40_000_000,
@@ -312,9 +315,7 @@ class Defaults:
 
     # columns of a table
     rare_category: int = number(5, "rows below which categories of a table are read together", HAND, CONSTANT)
-    max_words: int = number(
-        5000, "words of a text column of a table, the most frequent ones", MEMORY, CONSTANT
-    )
+    max_words: int = number(5000, "most frequent words of a text column", MEMORY, CONSTANT)
 
     # calibration
     power_bounds: tuple[float, float] = number((0.1, 10.0), "bounds of temperature_", HAND)

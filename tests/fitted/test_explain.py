@@ -9,7 +9,7 @@ from altopt import AltOpt, Graph, InputError
 from altopt.datasets import communities
 from altopt.operator import NormalizedAdjacency
 from altopt.selection.candidates import ALONE
-from altopt.selection.compare import Choice
+from altopt.selection.choice import Choice
 from altopt.solvers import ChebyshevSteps, ConjugateGradient, Direct, JacobiSteps
 from altopt.views import NoGraphView, SquaredLaplacianView
 from problems import two_communities

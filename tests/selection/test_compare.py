@@ -13,7 +13,8 @@ from altopt.defaults import DEFAULTS
 from altopt.encoders import LinearEncoder
 from altopt.inputs import BlockInputs, HopInputs, ReducedInputs
 from altopt.selection.candidates import FEATURES_ONLY, Candidate, default_inputs, reweighted
-from altopt.selection.compare import Choice, Judged, choose
+from altopt.selection.choice import Choice
+from altopt.selection.compare import Judged, choose
 from altopt.selection.probabilities import at_best_temperature, mixture_weights
 from altopt.views import GraphView, NoGraphView
 
@@ -47,12 +48,13 @@ class Told:
 
     n_folds, class_weights = 3, None
 
-    def __init__(self, answers, n_labels=60):
+    def __init__(self, answers, n_labels=60, n_classes=1):
+        self.n_classes = n_classes
         self.answers, self.n_labels, self.asked, self.mixed, self.cuts = answers, n_labels, [], {}, {}
         self.agreement = {}
 
     def codes_of(self, k):
-        return np.zeros(self.n_labels, dtype=int)
+        return np.arange(self.n_labels) % self.n_classes
 
     def weights_of(self, k):
         return np.ones(self.n_labels)
@@ -65,8 +67,9 @@ class Told:
         p = self.answers[candidate](np.arange(self.n_labels) + k * self.n_labels)
         if isinstance(p, str):
             raise np.linalg.LinAlgError(p)
+        first = np.where(self.codes_of(k) == 0, p, 1 - p)
         return Judged(
-            np.stack([p, 1 - p], axis=1), 0.5, self.cuts.get(candidate), self.agreement.get(candidate)
+            np.stack([first, 1 - first], axis=1), 0.5, self.cuts.get(candidate), self.agreement.get(candidate)
         )
 
     def mix(self, parts, weights, temperatures):
@@ -321,15 +324,35 @@ def test_a_label_of_weight_zero_decides_nothing():
     assert choose(usual, [other], judge).plan is usual
 
 
-def test_what_is_clearly_behind_after_two_folds_is_not_judged_by_a_third():
-    """One fold leaves it open, two do not."""
-    default, other = candidate_of(), unsmoothed("other")
-    judge = Told({default: steady(0.8), other: steady(0.6)}, n_labels=20)
-    choice = choose(default, [other], judge)
+def test_what_can_hardly_win_any_more_is_not_judged_by_further_folds():
+    """A rival that is a little behind would have to turn round on the rest of the labels; one that is level may win."""
+    default, behind, level = candidate_of(), candidate_of(name="behind"), candidate_of(name="level")
+    judge = Told({default: steady(0.8), behind: steady(0.7), level: steady(0.8)}, 40, n_classes=2)
+    choice = choose(default, [behind, level], judge)
     assert choice.plan is default
-    assert ("other", 1) in judge.asked
-    assert ("other", 2) not in judge.asked
-    assert choice.record()["considered"][1]["dropped"] == "clearly behind 'usual' on 2 folds"
+    assert ("behind", 1) not in judge.asked
+    assert ("level", 2) in judge.asked
+    dropped = {row["plan"]: row["dropped"] for row in choice.record()["considered"]}
+    assert dropped["behind"] == "not good enough on the first fold to win over 'usual'"
+    assert dropped["level"] == ""
+
+
+def test_few_labels_drop_nobody_for_being_a_little_behind():
+    default, behind = candidate_of(), candidate_of(name="behind")
+    judge = Told({default: steady(0.8), behind: steady(0.7)}, n_labels=3)
+    choose(default, [behind], judge)
+    assert ("behind", 2) in judge.asked
+
+
+def test_where_the_usual_plan_learnt_nothing_no_clear_lead_is_asked_of_others():
+    default, other = candidate_of(), candidate_of(name="other")
+    judge = Told({default: steady(0.5), other: steady(0.7)}, 4, n_classes=2)
+    choice = choose(default, [other], judge)
+    assert choice.plan is other
+    assert not choice.protected
+    assert "'usual' was no better than naming the shares of the classes" in choice.reason
+    judge.answers[default] = steady(0.6)
+    assert choose(default, [other], judge).plan is default
 
 
 def test_edges_that_it_does_not_cut_keep_a_labelling_in_the_contest():

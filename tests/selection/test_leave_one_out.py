@@ -13,7 +13,7 @@ from altopt.encoders import LinearEncoder
 from altopt.graph import Graph
 from altopt.inputs import ReducedInputs
 from altopt.operator import NormalizedAdjacency
-from altopt.selection.candidates import Candidate, alternatives, default_inputs, reweighted
+from altopt.selection.candidates import BOOSTED, Candidate, alternatives, default_inputs, reweighted
 from altopt.selection.cross_fit import CrossFitter, assemble_folds
 from altopt.selection.evaluation import Evaluator
 from altopt.selection.fit_data import FitData
@@ -181,15 +181,19 @@ def test_a_sample_is_seeded_and_of_the_size_promised():
     assert exact_sample(key, 10_000, 0, replace(DEFAULTS, exact_labels=300)).sum() == 300
 
 
-@pytest.mark.parametrize(("n_labels", "trees"), [(90, set()), (300, {"forest"}), (2000, {"boosted trees"})])
+@pytest.mark.parametrize(
+    ("n_labels", "trees"), [(90, set()), (300, {"forest", BOOSTED}), (2000, {"boosted trees", BOOSTED})]
+)
 def test_trees_need_labels(data, n_labels, trees):
     candidates = {
         other.name: other for other in alternatives(candidate_of(), fit_data(data).source, n_labels, CLASSES)
     }
-    assert {"forest", "boosted trees"} & set(candidates) == trees
+    assert {"forest", "boosted trees", BOOSTED} & set(candidates) == trees
     assert [name for name, other in candidates.items() if not other.unsmoothed] == [
         "features alone",
         "graph alone",
+        "features and spectral embedding",
+        "spectral embedding",
     ]
 
 

@@ -20,7 +20,7 @@ from altopt.operator.feature_matrix import empty_rows
 from altopt.selection.by_kind import with_kinds_apart
 from altopt.selection.calibration import TemperedShares, column_factors
 from altopt.selection.candidates import Candidate, alternatives
-from altopt.selection.compare import Choice
+from altopt.selection.choice import Choice
 from altopt.selection.draw import attainable, read_class_prior, shares_of_rest
 from altopt.selection.edge_weights import choose_edge_weights, chosen_once
 from altopt.selection.estimate import nothing_learnt, too_wide
@@ -290,7 +290,9 @@ def choose(parameters: Parameters, usual: Candidate, evaluator: Evaluator | None
     others: list[Candidate] = []
     if parameters.encoder_is_free and parameters.graph_view is None:
         n_labels = len(evaluator.nodes)
-        others = alternatives(usual, data.source, n_labels, data.n_classes, parameters.numbers)
+        others = alternatives(
+            usual, data.source, n_labels, data.n_classes, parameters.numbers, built=data.built
+        )
         others = with_kinds_apart(usual, others, data.telling)
     return evaluator.choose(usual, others, parameters.weights_are_free)
 

@@ -10,7 +10,7 @@ from altopt.fitted.model import FittedModel, node_kinds, reached_nodes
 from altopt.graph.validation import UNKNOWN
 from altopt.inputs import BlockInputs, Inputs, Prepared
 from altopt.operator import NormalizedAdjacency
-from altopt.selection.compare import Choice
+from altopt.selection.choice import Choice
 from altopt.selection.draw import read_class_prior
 from altopt.selection.evaluation import Evaluator
 from altopt.selection.fit_data import FitData, eager_limit

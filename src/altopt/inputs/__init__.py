@@ -5,6 +5,7 @@ from altopt.inputs.blocks import BlockInputs
 from altopt.inputs.degrees import DegreeInputs
 from altopt.inputs.diffused import DiffusedInputs
 from altopt.inputs.extremes import ExtremeInputs
+from altopt.inputs.featureless import FeaturelessInputs
 from altopt.inputs.features import FeatureInputs
 from altopt.inputs.hops import HopInputs
 from altopt.inputs.inputs import (
@@ -35,6 +36,7 @@ __all__ = [
     "DiffusedInputs",
     "ExtremeInputs",
     "FeatureInputs",
+    "FeaturelessInputs",
     "HopInputs",
     "InputMemory",
     "InputSource",

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from altopt.arrays import Array
 from altopt.errors import InputError
 from altopt.graph import Graph
+from altopt.inputs.keys import key_of
 from altopt.inputs.memory import InputMemory, SourceShape, stored_bytes
 from altopt.operator import NormalizedAdjacency
 from altopt.operator.columns import Columns
@@ -54,6 +55,11 @@ class InputSource:
         """The kind of each column of X, and how it is read."""
         return columns_of(self.X)
 
+    @cached_property
+    def key(self) -> Array:
+        """A number for each node that follows from what it is like, not from its place in the order."""
+        return key_of(self)
+
     def with_codes(self, codes: Array) -> "InputSource":
         """The same with other labels known."""
         return self._with(replace(self, codes=codes))
@@ -63,7 +69,8 @@ class InputSource:
         return self._with(replace(self, graph=graph, A_tilde=A_tilde))
 
     def _with(self, other: "InputSource") -> "InputSource":
-        other.__dict__["columns"] = self.columns  # found once
+        found_once = {"columns": self.columns, "key": self.key}
+        other.__dict__.update(found_once)
         return other
 
     @property

@@ -11,6 +11,7 @@ from threadpoolctl import ThreadpoolController
 
 from altopt.arrays import Array, one_hot, row_blocks
 from altopt.encoders.linear import C_from_effective_rank, LinearEncoder, LinearLearner
+from altopt.inputs.keys import likeness
 from altopt.operator.columns import Columns
 from altopt.operator.feature_matrix import FeatureMatrix, empty_rows
 from altopt.operator.kinds import columns_of
@@ -36,7 +37,6 @@ from altopt.scale.solve import (
     write_rows,
 )
 from altopt.scale.wanted import places, round_nodes, unlabelled_sample, watched_nodes
-from altopt.selection.fit_data import likeness
 from altopt.selection.folds import stratified_folds
 from altopt.training.pseudo_labels import ClassBalanced
 from altopt.training.samples import evenly, in_order

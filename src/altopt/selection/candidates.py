@@ -8,13 +8,14 @@ import numpy as np
 
 from altopt.arrays import Array
 from altopt.defaults import DEFAULTS, Defaults
-from altopt.encoders import Encoder, KernelEncoder, LinearEncoder, MixtureEncoder, TabularEncoder
+from altopt.encoders import Encoder, KernelEncoder, LinearEncoder, MixtureEncoder
 from altopt.graph import Graph
 from altopt.inputs import (
     AdjacencyInputs,
     BlockInputs,
     ExtremeInputs,
     FeatureInputs,
+    FeaturelessInputs,
     HopInputs,
     Inputs,
     InputSource,
@@ -22,10 +23,12 @@ from altopt.inputs import (
     ReducedInputs,
     StructureInputs,
 )
+from altopt.inputs.keys import is_identity
 from altopt.inputs.memory import SourceShape
 from altopt.operator import NormalizedAdjacency
 from altopt.operator.columns import MEASUREMENT
 from altopt.operator.diffusion import Average, Direction
+from altopt.selection.trees import boosted_trees, forest
 from altopt.settings import check_count, check_number
 from altopt.solvers import ChebyshevSteps, ConjugateGradient, Solver
 from altopt.training.alternate import Solvers
@@ -40,7 +43,9 @@ from altopt.views import (
 )
 
 ALONE, LINEAR, CURVED = "features alone", "linear on features", "kernel on features"
-FEATURES_ONLY = (ALONE, LINEAR, CURVED)  # candidates that make no use of the graph
+BESIDE, EMBEDDING = "features and spectral embedding", "spectral embedding"
+BOOSTED = "boosted trees on features"
+FEATURES_ONLY = (ALONE, LINEAR, CURVED, BOOSTED)  # candidates that make no use of the graph
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,7 +197,13 @@ def default_restart(n_labels: int, defaults: Defaults = DEFAULTS) -> float:
 
 
 def alternatives(
-    default: Candidate, source: InputSource, n_labels: int, n_classes: int, defaults: Defaults = DEFAULTS
+    default: Candidate,
+    source: InputSource,
+    n_labels: int,
+    n_classes: int,
+    defaults: Defaults = DEFAULTS,
+    *,
+    built: bool = False,
 ) -> list[Candidate]:
     """Candidates that differ from the default where data differ, the cheap ones first.
 
@@ -227,6 +238,8 @@ def alternatives(
     ]
     if default.linear and max(graph.n_nodes, graph.n_edges) * n_classes <= defaults.large:
         candidates.append(graph_alone(default, alone, defaults))
+    if not built:
+        candidates += with_embedding(default, is_identity(source.X), defaults)
     if graph.n_nodes * min(n_labels, defaults.kernel_rows // 2) <= defaults.kernel_limit:
         kernel = KernelEncoder(gamma=defaults.kernel_gamma, ridge=defaults.kernel_ridge)
         candidates += [
@@ -251,13 +264,35 @@ def alternatives(
                 full_encoder=forest(defaults.forest_trees, defaults),
             )
         )
+    if n_labels >= defaults.forest_labels and source.X.shape[1] <= defaults.hop_components:
+        candidates.append(boosted_on_features(alone, source.X.shape[1], defaults))
     return candidates
+
+
+def boosted_on_features(alone: Candidate, n_features: int, defaults: Defaults = DEFAULTS) -> Candidate:
+    """Trees on columns as they are, without noise from around: for classes that are bands of a column, or need two."""
+    own = HopInputs((0,), n_components=max(n_features, 1), row_exponent=0.0)
+    encoder = boosted_trees(defaults, max_features=1.0)
+    return replace(alone, name=BOOSTED, inputs=BlockInputs((own,), scaling=None), encoder=encoder)
 
 
 def without_graph(default: Candidate, defaults: Defaults = DEFAULTS) -> Candidate:
     """The features alone: nothing is diffused or smoothed, but pseudo labels teach the encoder."""
     inputs = HopInputs(hops=(0,), n_components=defaults.diffused_directions * defaults.hop_components)
     return replace(default, name=ALONE, inputs=inputs, graph_view=NoGraphView)
+
+
+def with_embedding(default: Candidate, featureless: bool, defaults: Defaults = DEFAULTS) -> list[Candidate]:
+    """The usual candidate on a spectral embedding of the graph: alone, and beside features where there are any.
+
+    Nodes of one community reach the same nodes in two hops, whatever their features say.
+    """
+    embedding = FeaturelessInputs(HopInputs((2,), n_components=defaults.embedding_directions))
+    alone = replace(default, name=EMBEDDING, inputs=BlockInputs((embedding,), scaling="size"))
+    if featureless:
+        return [alone]
+    beside = BlockInputs((default.inputs, embedding), scaling="size")
+    return [replace(default, name=BESIDE, inputs=beside), alone]
 
 
 def features_alone(default: Candidate, source: InputSource, defaults: Defaults = DEFAULTS) -> Candidate:
@@ -351,30 +386,3 @@ def reweighted(candidate: Candidate, defaults: Defaults = DEFAULTS) -> list[Cand
 def linear(C: float) -> LinearEncoder:
     """Logistic regression as it is: its probabilities are not sharpened."""
     return LinearEncoder(C=C, sharpness=1.0)
-
-
-def forest(n_trees: int, defaults: Defaults = DEFAULTS) -> TabularEncoder:
-    """Extremely randomised trees: few labels, many inputs, hardly anything to tune."""
-    from sklearn.ensemble import ExtraTreesClassifier  # loaded where it is wanted
-
-    return TabularEncoder(
-        ExtraTreesClassifier(
-            n_estimators=n_trees,
-            min_samples_leaf=defaults.forest_leaf,
-            max_features=defaults.forest_features,
-        )
-    )
-
-
-def boosted_trees(defaults: Defaults = DEFAULTS) -> TabularEncoder:
-    """Gradient boosting on histograms, for many labels."""
-    from sklearn.ensemble import HistGradientBoostingClassifier
-
-    return TabularEncoder(
-        HistGradientBoostingClassifier(
-            max_iter=defaults.n_trees,
-            max_leaf_nodes=defaults.boosting_leaves,
-            max_features=defaults.forest_features,
-            early_stopping=False,
-        )
-    )

@@ -1,13 +1,14 @@
 """Which candidate to take, from the training labels alone: judged by the probabilities that users are given."""
 
-from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, Protocol
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from altopt.arrays import Array
 from altopt.defaults import DEFAULTS, Defaults
 from altopt.selection.candidates import Candidate
+from altopt.selection.choice import Choice, Considered
 from altopt.selection.probabilities import Probabilities, at_best_temperature, mixture_weights
 
 NO_BETTER = "No other plan had a clearly lower error on held-out labels."
@@ -44,84 +45,6 @@ class Judge(Protocol):
 
     def mix(self, parts: list[Candidate], weights: list[float], temperatures: list[float]) -> Candidate:
         """A mixture of candidates without smoothing."""
-
-
-@dataclass(frozen=True)
-class Considered:
-    """How a candidate did on held-out labels.
-
-    Parameters
-    ----------
-    candidate : Candidate
-        Which one.
-    error : float
-        Mean log loss of its probabilities, at its own temperature; NaN, as other figures, of one without a result.
-    accuracy : float
-        Share of correct predictions.
-    excess_error, standard_error : float
-        Mean error above the default's on the same labels, and the standard error of that difference.
-    n_labels : int
-        Held-out labels it was judged by; 0 where it could not be fitted.
-    seconds : float
-        Time of its fits without a fold.
-    weight : float
-        In the mixture that was taken; 1 for a candidate taken alone.
-    dropped : str
-        Why it was not compared further.
-    """
-
-    candidate: Candidate
-    error: float
-    accuracy: float
-    excess_error: float
-    standard_error: float
-    n_labels: int
-    seconds: float
-    weight: float = 0.0
-    dropped: str = ""
-
-    def record(self) -> dict[str, Any]:
-        """Plain data: None in the place of NaN."""
-        rest = {name: value for name, value in vars(self).items() if name != "candidate"}
-        return {"plan": self.candidate.name} | {name: None if v != v else v for name, v in rest.items()}
-
-
-@dataclass(frozen=True)
-class Choice:
-    """The candidate that was taken, those considered, and the reason.
-
-    Parameters
-    ----------
-    plan : Candidate
-        The one taken.
-    considered : list of Considered
-        Those compared, in order, and those that could not be fitted.
-    reason : str
-        Why, in words.
-    """
-
-    plan: Candidate
-    considered: list[Considered]
-    reason: str
-
-    @property
-    def judged(self) -> list[Considered]:
-        """Those with a result."""
-        return [entry for entry in self.considered if entry.n_labels]
-
-    def then(self, later: "Choice") -> "Choice":
-        """This choice and one made after it, among variants of the candidate taken."""
-        if not later.considered:
-            return self
-        repeated = 1 if self.considered else 0  # the first is the one taken before
-        considered = [*self.considered, *later.considered[repeated:]]
-        if later.plan is self.plan:
-            return replace(self, considered=considered)
-        return Choice(later.plan, considered, f"{self.reason} Then {later.reason}")
-
-    def record(self) -> dict[str, Any]:
-        rows = [entry.record() for entry in self.considered]
-        return {"plan": self.plan.name, "considered": rows, "reason": self.reason}
 
 
 @dataclass
@@ -186,24 +109,52 @@ class Contest:
         for_one = max(self.plausibility(one, leader) or 0.0, 0.0)
         return self.clear(gain - for_one, error, self.defaults.min_z)
 
+    def gains(self, weights: dict[Candidate, float], over: Candidate, n_folds: int) -> Array:
+        """By how much each label of the first folds loses less by candidates mixed with these weights than by one."""
+        mixed = sum(w * self.judged(q, n_folds).of_given for q, w in weights.items())
+        return np.asarray(self.judged(over, n_folds).losses + self.label_weights(n_folds) * np.log(mixed))
+
     def beats_mixed(self, one: Candidate, weights: dict[Candidate, float], n_folds: int) -> bool:
         """Whether one leads the others clearly on the first folds even where they are mixed by these weights."""
-        mixed = sum(w * self.judged(q, n_folds).of_given for q, w in weights.items())
-        gain = -self.label_weights(n_folds) * np.log(mixed) - self.judged(one, n_folds).losses
+        gain = -self.gains(weights, one, n_folds)
         return self.clear(float(gain.sum()), float(np.std(gain) * np.sqrt(len(gain))), self.defaults.min_z)
+
+    def hopeless(self, weights: dict[Candidate, float], usual: Candidate, n_folds: int) -> bool:
+        """Whether the labels still to be judged could hardly make candidates, so mixed, win clearly over the usual one.
+
+        Their lead is carried forward from the first folds, with `min_z` standard errors of what the rest may bring, and
+        `usual_lead` at the least, to their favour. Not said where a clear lead is not what decides.
+        """
+        if self.learnt_nothing(usual) or any(
+            self.edges_are_noise(q, usual) or self.plausibility(q, usual) is not None for q in weights
+        ):
+            return False
+        gain, defaults = self.gains(weights, usual, n_folds), self.defaults
+        n, n_all, deviation = len(gain), len(self.codes(self.judge.n_folds)), float(np.std(gain))
+        by_chance = defaults.min_z * deviation * np.sqrt((n_all - n) * n_all / n)
+        needed = max(defaults.usual_lead, defaults.min_z * deviation * np.sqrt(n_all))
+        return bool(float(gain.sum()) * n_all / n + max(by_chance, 2 * defaults.usual_lead) < needed)
 
     def preferred(self, one: Candidate, other: Candidate) -> bool:
         """Whether to take one: what the edges say of both decides what few labels leave open.
 
         In a graph built from X that is what they cut. In a given graph edges may be no likelier within a class than
-        elsewhere, by predictions that do not know them: then whoever makes no use of them need not lead clearly.
+        elsewhere, by predictions that do not know them: then whoever makes no use of them need not lead clearly. Nor
+        need anyone where the other learnt nothing.
         """
-        if self.edges_are_noise(one, other):
-            return self.lead(one, other)[0] > 0
         prior = self.plausibility(one, other)
-        if prior is None:
+        if prior is None and not self.edges_are_noise(one, other) and not self.learnt_nothing(other):
             return self.beats(one, other, self.defaults.min_z)
-        return self.lead(one, other)[0] + prior > 0
+        return self.lead(one, other)[0] + (prior or 0.0) > 0
+
+    def learnt_nothing(self, one: Candidate) -> bool:
+        """Whether the class shares of the judged labels, told of every one of them, lose no more than it does."""
+        n = len(self.played[one])
+        codes, w = self.codes(n), self.label_weights(n)
+        shares = np.bincount(codes, weights=w) / w.sum()
+        if shares.max() == 1.0:  # labels of one class tell nothing of that
+            return False
+        return float(self.judged(one, n).losses.sum()) >= -float(np.sum(w * np.log(shares[codes])))
 
     def edges_are_noise(self, one: Candidate, other: Candidate) -> bool:
         """Whether edges, which `one` makes no use of, join what it calls alike no oftener or seldomer than chance."""
@@ -229,6 +180,8 @@ class Contest:
         )
         if self.edges_are_noise(one, other):
             return f"{told}; edges join nodes that it calls alike no oftener than chance."
+        if self.learnt_nothing(other):
+            return f"{told}; '{other.name}' was no better than naming the shares of the classes."
         if self.plausibility(one, other) is None:
             return f"{told}."
         cuts = [self.played[q][0].cut for q in (one, other)]
@@ -287,19 +240,22 @@ def choose(usual: Candidate, others: list[Candidate], judge: Judge, defaults: De
     contest = Contest(judge, defaults)
     for candidate in (usual, *others):
         contest.play(candidate)
-    drop_after(contest, 1)
+    drop_after(contest, 1, usual)
     for n_judged in range(2, judge.n_folds + 1):
         if len(contest.alive()) == 1:
             break
         for candidate in contest.alive():
             contest.play(candidate)
         if n_judged < judge.n_folds:
-            drop_after(contest, n_judged)
+            drop_after(contest, n_judged, usual)
     return decide(contest, usual)
 
 
-def drop_after(contest: Contest, n_folds: int) -> None:
-    """Keep the leader, what would weigh in a mixture, and what is smoothed unless it is clearly behind."""
+def drop_after(contest: Contest, n_folds: int, usual: Candidate) -> None:
+    """Keep the leader, what would weigh in a mixture, and what is smoothed unless it is clearly behind.
+
+    Of rivals of the usual candidate those alone that may still win.
+    """
     defaults, alive = contest.defaults, contest.alive()
     leader = min(alive, key=lambda q: float(contest.judged(q, n_folds).losses.sum()))
     unsmoothed = [q for q in alive if q.unsmoothed]
@@ -313,6 +269,22 @@ def drop_after(contest: Contest, n_folds: int) -> None:
             contest.dropped[q] = f"clearly behind '{leader.name}' on {judged_by}"
         elif q is not leader and weights.get(q, 1.0) < defaults.mixture_weight / 2:
             contest.dropped[q] = f"added nothing to the others on {judged_by}"
+    drop_hopeless(contest, n_folds, usual, f"not good enough on {judged_by} to win over '{usual.name}'")
+
+
+def drop_hopeless(contest: Contest, n_folds: int, usual: Candidate, why: str) -> None:
+    """Candidates without smoothing stay or go together, since they may be mixed."""
+    alive = [q for q in contest.alive() if q is not usual]
+    if usual not in contest.alive():
+        return
+    unsmoothed = [q for q in alive if q.unsmoothed]
+    if unsmoothed and not usual.unsmoothed:
+        weights = dict(zip(unsmoothed, contest.weights(unsmoothed).tolist()))
+        if contest.hopeless(weights, usual, n_folds):
+            contest.dropped.update(dict.fromkeys(unsmoothed, why))
+    for q in alive:
+        if not q.unsmoothed and contest.hopeless({q: 1.0}, usual, n_folds):
+            contest.dropped[q] = why
 
 
 def decide(contest: Contest, usual: Candidate) -> Choice:
@@ -335,7 +307,7 @@ def decide(contest: Contest, usual: Candidate) -> Choice:
         reasons = [contest.told(usual, q) for q in judged]
         reasons += [NO_BETTER] if len(judged) < len(rivals) or not rivals else []
     considered = [contest.entry(q, usual, weights.get(q, 0.0)) for q in contest.played]
-    return Choice(best, considered, " ".join(reasons))
+    return Choice(best, considered, " ".join(reasons), protected=not contest.learnt_nothing(usual))
 
 
 def mixture_or_best(

@@ -11,7 +11,8 @@ import numpy as np
 from altopt.arrays import Array
 from altopt.graph.validation import UNKNOWN
 from altopt.selection.candidates import ALONE, FEATURES_ONLY, Candidate, mixture, reweighted
-from altopt.selection.compare import Choice, Judged, choose
+from altopt.selection.choice import Choice
+from altopt.selection.compare import Judged, choose
 from altopt.selection.cross_fit import CrossFitter, Fold, assemble_folds, class_mass_factors, own_rows
 from altopt.selection.draw import class_weights
 from altopt.selection.estimate import clear_winner
@@ -356,8 +357,8 @@ class Evaluator:
         judged = [at_best_temperature(self.held_out(candidate, 0).F, codes) for candidate in candidates]
         losses = np.stack([of.losses for of in judged])
         hits = np.stack([of.P.argmax(axis=1) == codes for of in judged])
-        min_z = np.full(len(candidates), defaults.min_z)
-        least = defaults.usual_lead / len(codes)
+        min_z = np.full(len(candidates), defaults.min_z if choice.protected else 0.0)
+        least = defaults.usual_lead / len(codes) if choice.protected else 0.0
         return Repeated(hits[0], lambda bag: hits[clear_winner(losses, min_z, least, bag)])
 
     def rate_of_features(self, choice: Choice) -> float | None:

@@ -5,7 +5,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from altopt.arrays import Array, one_hot
 from altopt.defaults import DEFAULTS, Defaults
@@ -13,7 +12,6 @@ from altopt.graph import Graph
 from altopt.graph.validation import UNKNOWN
 from altopt.inputs import EAGER, BlockInputs, Inputs, InputSource, Prepared, encoder_rows
 from altopt.operator import NormalizedAdjacency
-from altopt.operator.feature_matrix import FeatureMatrix
 from altopt.selection.candidates import Candidate
 from altopt.selection.draw import ClassPrior
 from altopt.training.alternate import Problem
@@ -113,19 +111,10 @@ class FitData:
             self.n_classes,
         )
 
-    @cached_property
+    @property
     def key(self) -> Array:
-        """A number for each node that follows from its features and degree, not from its place in the order.
-
-        Nor from the unit of the edge weights: degrees are in mean weights.
-        """
-        weights = self.graph.adjacency.data
-        used = weights[weights > 0]  # a kind of edges may weigh nothing
-        unit = float(used.mean(dtype=np.float64)) if len(used) else 1.0
-        degrees = np.sqrt(2.0) / unit * np.asarray(self.graph.degrees)
-        if is_identity(self.X):  # each node's own name says nothing of what it is like
-            return by_surroundings(degrees, self.graph)
-        return np.asarray(likeness(FeatureMatrix(self.X, self.source.columns)) + degrees)
+        """A number for each node that follows from what it is like, not from its place in the order."""
+        return self.source.key
 
     @cached_property
     def order(self) -> Array:
@@ -202,32 +191,6 @@ class FitData:
             defaults=self.defaults,
             order=self.order,
         )
-
-
-def likeness(X: FeatureMatrix) -> Array:
-    """A number for each row of X that is nearly never that of another row."""
-    return X.along(np.random.default_rng(0).standard_normal(X.n_columns))
-
-
-def by_surroundings(key: Array, graph: Graph, n_hops: int = 3) -> Array:
-    """A number for each node that follows from its own and, by hops, from those of its neighbours.
-
-    >>> path = Graph([(0, 1), (1, 2), (2, 3), (3, 4)])
-    >>> key = by_surroundings(np.asarray(path.degrees), path).round(6)
-    >>> bool(key[0] == key[4]), bool(key[1] == key[3]), bool(key[1] == key[2])
-    (True, True, False)
-    """
-    for _ in range(n_hops):
-        key = key + graph.adjacency @ np.sin(key)
-    return np.asarray(key)
-
-
-def is_identity(X: Any) -> bool:
-    """Whether X gives each node its own name and nothing else."""
-    n, d = X.shape
-    if n != d or not sp.issparse(X) or X.nnz != n:
-        return False
-    return bool(np.all(X.indices == np.arange(n)) and np.all(X.data == 1))
 
 
 def eager_limit(n_nodes: int, n_classes: int, cross_fit: bool, defaults: Defaults = DEFAULTS) -> int:
