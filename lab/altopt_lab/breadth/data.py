@@ -43,6 +43,9 @@ GENERATED: dict[str, Callable[[], Dataset]] = {
     "counts": lambda: generated.counts(seed=4),
     "surroundings": lambda: generated.surroundings(seed=5),
     "random edges": lambda: generated.random_edges(seed=6),
+    "noise for features": lambda: generated.noise(seed=7),
+    "bands": lambda: generated.bands(seed=8),
+    "users and items": lambda: generated.two_sides(seed=9),
 }
 TABLES: dict[str, Callable[[], Dataset]] = {
     "moons": lambda: table(*tables.make_moons(500, noise=0.1, random_state=0)),

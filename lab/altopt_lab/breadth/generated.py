@@ -1,4 +1,4 @@
-"""Generated graphs with known oddities: skewed classes, labels that lie in the surroundings, random edges."""
+"""Generated graphs with known oddities: skewed classes, labels in the surroundings, random edges, noise, two sides."""
 
 from typing import Any
 
@@ -42,6 +42,37 @@ def random_edges(seed: int) -> Dataset:
     y = rng.integers(0, 3, 2000)
     X = rng.normal(size=(2000, 12)) + 0.8 * rng.normal(size=(3, 12))[y]
     return dataset("random edges", X, y, block_graph(y, 8, 0.0, rng))
+
+
+def noise(seed: int) -> Dataset:
+    """Four classes, 60 % of the edges within a class, and features that have nothing to do with them."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 4, 1500)
+    return dataset("noise for features", rng.normal(size=(1500, 5)), y, block_graph(y, 10, 0.6, rng))
+
+
+def bands(seed: int) -> Dataset:
+    """Three classes that are bands of one column of seven, another of them heavy-tailed; 35 % of the edges within."""
+    rng = np.random.default_rng(seed)
+    X = np.column_stack([6 * rng.random(2000), rng.normal(size=(2000, 5)), rng.lognormal(3.0, 2.0, 2000)])
+    y = X[:, 0].astype(int) % 3
+    return dataset("bands", X, y, block_graph(y, 5, 0.35, rng))
+
+
+def two_sides(seed: int) -> Dataset:
+    """Items of four classes and users who mostly keep to one of them: edges join sides, and users have no class."""
+    rng = np.random.default_rng(seed)
+    n_users, n_items = 1500, 500
+    kind, taste = rng.integers(0, 4, n_items), rng.integers(0, 4, n_users)
+    user = np.repeat(np.arange(n_users), 5)
+    of_taste = np.array([rng.choice(np.flatnonzero(kind == taste[u])) for u in user])
+    item = n_users + np.where(rng.random(len(user)) < 0.5, of_taste, rng.integers(0, n_items, len(user)))
+    n = n_users + n_items
+    A = sp.coo_array((np.ones(len(user)), (user, item)), shape=(n, n)).tocsr()
+    X = rng.normal(size=(n, 4))
+    return dataset(
+        "users and items", X, np.concatenate([np.full(n_users, -1), kind]), (A + A.T > 0).astype(float)
+    )
 
 
 def dataset(name: str, X: Any, y: Array, A: Any) -> Dataset:

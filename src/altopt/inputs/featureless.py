@@ -70,11 +70,12 @@ class FeaturelessInputs(Inputs):
     >>> graph = Graph([(0, 1), (1, 2)], n_nodes=3)
     >>> noise = np.random.default_rng(0).normal(size=(3, 5))
     >>> source = InputSource(graph, NormalizedAdjacency(graph.adjacency), noise, restart=0.2, n_steps=10, seed=0)
-    >>> Z = FeaturelessInputs(HopInputs((1,))).prepare(source).Z  # the ends of a path have the same neighbour
-    >>> (Z @ Z.T).round(2)
-    array([[0.5, 0. , 0.5],
-           [0. , 1. , 0. ],
-           [0.5, 0. , 0.5]], dtype=float32)
+    >>> made = FeaturelessInputs(HopInputs((1,))).prepare(source)
+    >>> rows = made.rows(made.Z)
+    >>> (rows @ rows.T).round(2)  # centred; the ends of a path have the same neighbour
+    array([[ 0.5, -1. ,  0.5],
+           [-1. ,  2. , -1. ],
+           [ 0.5, -1. ,  0.5]], dtype=float32)
     """
 
     inputs: Inputs
@@ -93,7 +94,11 @@ class FeaturelessInputs(Inputs):
     def restore(self, state: dict[str, Array]) -> PreparedFeatureless:
         names = state["n_names"]
         inner = self.inputs.restore({name: value for name, value in state.items() if name != "n_names"})
-        if names.shape != (1,) or names.dtype.kind not in "iu" or inner.n_features not in (None, int(names[0])):
+        if (
+            names.shape != (1,)
+            or names.dtype.kind not in "iu"
+            or inner.n_features not in (None, int(names[0]))
+        ):
             raise InputError("the stored inputs do not say of how many nodes they were made.")
         return PreparedFeatureless(inner, int(names[0]))
 

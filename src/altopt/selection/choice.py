@@ -59,7 +59,7 @@ class Choice:
     reason : str
         Why, in words.
     protected : bool
-        Whether another candidate had to win clearly; not where the usual one learnt nothing.
+        Whether another candidate had to win clearly; where the usual one learnt nothing, a lead is enough.
     """
 
     plan: Candidate

@@ -139,13 +139,15 @@ class Contest:
         """Whether to take one: what the edges say of both decides what few labels leave open.
 
         In a graph built from X that is what they cut. In a given graph edges may be no likelier within a class than
-        elsewhere, by predictions that do not know them: then whoever makes no use of them need not lead clearly. Nor
-        need anyone where the other learnt nothing.
+        elsewhere, by predictions that do not know them: then whoever makes no use of them need not lead clearly. Where
+        the other learnt nothing, half of the usual lead is enough.
         """
-        prior = self.plausibility(one, other)
-        if prior is None and not self.edges_are_noise(one, other) and not self.learnt_nothing(other):
-            return self.beats(one, other, self.defaults.min_z)
-        return self.lead(one, other)[0] + (prior or 0.0) > 0
+        gain, prior = self.lead(one, other)[0], self.plausibility(one, other)
+        if prior is not None or self.edges_are_noise(one, other):
+            return gain + (prior or 0.0) > 0
+        if self.learnt_nothing(other):
+            return gain > self.defaults.usual_lead / 2
+        return self.beats(one, other, self.defaults.min_z)
 
     def learnt_nothing(self, one: Candidate) -> bool:
         """Whether the class shares of the judged labels, told of every one of them, lose no more than it does."""
