@@ -344,9 +344,9 @@ def test_few_labels_drop_nobody_for_being_a_little_behind():
     assert ("behind", 2) in judge.asked
 
 
-def test_where_the_usual_plan_learnt_nothing_no_clear_lead_is_asked_of_others():
+def test_where_the_usual_plan_learnt_nothing_half_of_the_usual_lead_is_enough():
     default, other = candidate_of(), candidate_of(name="other")
-    judge = Told({default: steady(0.5), other: steady(0.7)}, 4, n_classes=2)
+    judge = Told({default: steady(0.5), other: steady(0.9)}, 4, n_classes=2)
     choice = choose(default, [other], judge)
     assert choice.plan is other
     assert not choice.protected
