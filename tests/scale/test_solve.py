@@ -67,6 +67,16 @@ def test_steps_on_disk_are_the_steps_in_memory(tmp_path, weighted):
     assert_allclose(np.sqrt(norms.size[-1]), np.linalg.norm(F), rtol=1e-12)
 
 
+@pytest.mark.parametrize("dtype", [np.float16, np.float64])
+def test_steps_without_norms_are_the_same_bits(tmp_path, dtype):
+    case = Case(tmp_path)
+    system = case.system(dtype=dtype)
+    start, rest = start_from_labels(system), rest_from(system, case.rows())
+    plain = chebyshev(system, start.copy(), rest, 5)
+    with_norms, _ = chebyshev_with_norms(system, start.copy(), rest, 5)
+    assert_array_equal(plain, with_norms)
+
+
 def test_a_panel_stops_where_all_panels_would_be_near_enough(tmp_path):
     case, rtol = Case(tmp_path), 1e-3
     system = case.system()

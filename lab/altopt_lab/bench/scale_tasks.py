@@ -83,7 +83,7 @@ def widths(size: str, repeats: int) -> dict[str, Any]:
 
 
 def block_step(csr: CsrFile, width: int, memory: int) -> Callable[[], object]:
-    """A step on a panel of float16, `memory` bytes of which edges may take."""
+    """A step on a panel of float16 as most of a fit are, without norms; `memory`: bytes that edges may take."""
     nobody = Labels(np.empty(0, np.int64), np.empty(0, np.int32))
     edges = EdgeStream(csr, memory)
     system = PanelSystem(edges, ViewWeights(1.0, 1.0), nobody, (0, width), np.float16)
@@ -93,7 +93,7 @@ def block_step(csr: CsrFile, width: int, memory: int) -> Callable[[], object]:
         for first in range(0, csr.n_nodes, 1 << 16):
             part = block[first : first + (1 << 16)]
             part[...] = rng.random(part.shape, dtype=np.float32)
-    return lambda: system.step(X, out, rest, gain=0.5, keep=0.5, beta=0.1)
+    return lambda: system.step(X, out, rest, gain=0.5, keep=0.5, beta=0.1, with_norms=False)
 
 
 def told(timing: Timing) -> dict[str, Any]:

@@ -4,13 +4,14 @@ import mmap
 import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from altopt.arrays import Array
+from altopt.arrays import MAPPED_MIN_BYTES, PRIVATE, Array
 from altopt.errors import InputError
 from altopt.scale.csr_file import CsrFile
 
@@ -148,7 +149,7 @@ class DirectFile:
 
     def __init__(self, path: Path, most: int) -> None:
         self.path = path
-        self._buffers = [mmap.mmap(-1, most + 2 * PAGE) for _ in range(2)]
+        self._buffers = [memory(most + 2 * PAGE) for _ in range(2)]
         try:
             self._file = os.open(path, os.O_RDONLY | getattr(os, "O_DIRECT", 0))
         except OSError:  # a file system without direct reading
@@ -168,3 +169,12 @@ class DirectFile:
 
     def close(self) -> None:
         os.close(self._file)
+
+
+def memory(size: int) -> mmap.mmap:
+    """Whole pages, large ones where the system has them: a disk writes to them directly, and kernels read them."""
+    pages = mmap.mmap(-1, size, **PRIVATE)
+    if size >= MAPPED_MIN_BYTES and hasattr(mmap, "MADV_HUGEPAGE"):
+        with suppress(OSError):
+            pages.madvise(mmap.MADV_HUGEPAGE)
+    return pages

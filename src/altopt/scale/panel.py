@@ -100,13 +100,26 @@ class PanelSystem:
         return nodes[here], codes[here] - self.columns[0]
 
     def step(
-        self, X: Array, out: Array, rest: Array, *, gain: float, keep: float, beta: float = 0.0
+        self,
+        X: Array,
+        out: Array,
+        rest: Array,
+        *,
+        gain: float,
+        keep: float,
+        beta: float = 0.0,
+        with_norms: bool = True,
     ) -> tuple[float, float]:
-        """out <- gain r(X) / scale + keep X + beta out; the squares of ||r(X)|| and ||X||, of F not of G."""
+        """out <- gain r(X) / scale + keep X + beta out; the squares of ||r(X)|| and ||X||, of F not of G.
+
+        They take a pass over X of their own; without norms they are NaN.
+        """
         r_square = x_square = 0.0
         for block in self.edges:
             rows = slice(block.first, block.last)
-            square, own = self.block_step(block, X, out[rows], rest[rows], gain=gain, keep=keep, beta=beta)
+            square, own = self.block_step(
+                block, X, out[rows], rest[rows], gain=gain, keep=keep, beta=beta, with_norms=with_norms
+            )
             r_square, x_square = r_square + square, x_square + own
         return r_square, x_square
 
@@ -120,6 +133,7 @@ class PanelSystem:
         gain: float = 1.0,
         keep: float = 0.0,
         beta: float = 0.0,
+        with_norms: bool = True,
     ) -> tuple[float, float]:
         """The rows of a step that belong to a block of edges."""
         compiled, real, scale = kernels(), self.compute_dtype, self.scale(block.first, block.last)
@@ -138,10 +152,12 @@ class PanelSystem:
             gain,
             keep,
             beta,
-            (scale**2).astype(real) * degrees,
+            (scale**2).astype(real) * degrees if with_norms else None,
             kernel_threads(),
             block.first,
         )
+        if not with_norms:
+            return float("nan"), float("nan")
         own, by_column = X[block.first : block.last], np.empty(X.shape[1])
         compiled.dots(bits(own), bits(own), degrees, by_column, kernel_threads())
         return float(square), float(by_column.sum())

@@ -52,7 +52,7 @@ def chebyshev(system: PanelSystem, X: Array, rest: Array, n_steps: int) -> Array
     """G after n_steps from X, which is used up."""
     before = system.empty()
     for step_size, momentum in coefficients(system.weights.bounds, n_steps):
-        system.step(X, before, rest, gain=step_size, keep=1.0 + momentum, beta=-momentum)
+        system.step(X, before, rest, gain=step_size, keep=1.0 + momentum, beta=-momentum, with_norms=False)
         X, before = before, X
     return X
 
