@@ -14,7 +14,7 @@ from altopt_lab.metrics import accuracy
 from altopt_lab.provenance import code_of
 from altopt_lab.records import Record
 
-FIRST = 5200  # seed of the first fresh split: nothing was looked at from here on
+FIRST = 5100  # seed of the first fresh split: nothing was chosen by them, though a mean over fourteen was looked at
 DEVELOPMENT = 900  # and of splits that may be looked at
 NOW = Path(altopt.__file__).parents[2]
 
