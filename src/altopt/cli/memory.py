@@ -7,7 +7,7 @@ import numpy as np
 
 from altopt.defaults import DEFAULTS
 from altopt.estimator import AltOpt
-from altopt.inputs import AdjacencyInputs, FeatureInputs, HopInputs, StructureInputs
+from altopt.inputs import AdjacencyInputs, FeatureInputs, FeaturelessInputs, HopInputs, StructureInputs
 from altopt.inputs.memory import SourceShape, stored_bytes
 from altopt.operator.diffusion import panel_bytes
 from altopt.operator.ordering import graph_bytes
@@ -68,7 +68,7 @@ def expected_memory(X: Any, n_edges: int, n_classes: int, model: AltOpt, weighte
     training = candidate.encoder.memory(n, int(inputs.rows / shape.block(1)), n_classes)
     evaluation = unit_block_bytes(n, n_classes) if model.cross_fit else 0.0
     if model.cross_fit and model.encoder is None and model.inputs is None:
-        evaluation += compared_bytes(shape, n_classes)
+        evaluation += compared_bytes(shape, n_classes, inputs.rows)
     row_bytes = max(panel_bytes(d), int(loop_bytes(n, n_classes) / n))
     return Memory(
         libraries=LIBRARIES + (TORCH if candidate.encoder.uses_torch else 0.0),
@@ -81,14 +81,18 @@ def expected_memory(X: Any, n_edges: int, n_classes: int, model: AltOpt, weighte
     )
 
 
-def compared_bytes(shape: SourceShape, n_classes: int) -> float:
-    """Inputs of all candidates that a fit compares, kept side by side until one is taken; 0 on large graphs."""
+def compared_bytes(shape: SourceShape, n_classes: int, usual: float) -> float:
+    """Inputs of all candidates that a fit compares, kept side by side until one is taken; 0 on large graphs.
+
+    `usual`: bytes of the rows that the usual candidate reads, which are read beside the embedding once more.
+    """
     if shape.n_nodes * n_classes >= DEFAULTS.large:
         return 0.0
     features, ties = FeatureInputs(), AdjacencyInputs()
     alone = HopInputs((0,), n_components=DEFAULTS.diffused_directions * DEFAULTS.hop_components)
     trees = (HopInputs((0, 1, 2), "mean", DEFAULTS.tree_columns), StructureInputs())
+    embedding = FeaturelessInputs(HopInputs((2,), n_components=DEFAULTS.embedding_directions))
     labels = shape.block(2 * n_classes)
-    inputs = (features, alone, features, ties, features, ties, features, ties, *trees)
+    inputs = (features, alone, features, ties, features, ties, features, ties, *trees, embedding)
     made = sum(part.memory(shape).kept for part in inputs) + 2 * labels
-    return 2.0 * made  # as they are kept, and as encoders read them
+    return 2.0 * made + usual  # as they are kept, and as encoders read them
