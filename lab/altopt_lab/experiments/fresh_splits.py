@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,12 @@ from altopt_lab.records import Record
 FIRST = 5100  # seed of the first fresh split: nothing was chosen by them, though a mean over fourteen was looked at
 DEVELOPMENT = 900  # and of splits that may be looked at
 NOW = Path(altopt.__file__).parents[2]
+
+
+@cache
+def code_in(tree: Path) -> str:
+    """The sum behind figures of the altopt of a checkout; read once, since hundreds of runs ask for it."""
+    return code_of(tree / "src" / "altopt")
 
 
 @dataclass(frozen=True)
@@ -43,7 +50,7 @@ class FreshRun(Work):
 
     @property
     def code(self) -> str:
-        return code_of(self.tree / "src" / "altopt")
+        return code_in(self.tree)
 
     @property
     def key(self) -> str:

@@ -220,8 +220,8 @@ def main() -> None:
     arguments = parser.parse_args()
     if not arguments.report:
         make(arguments.out, arguments.datasets or datasets(), arguments.draws, arguments.first)
-    records = current(read_records(arguments.out))
-    print(report(records))
+    records = read_records(arguments.out)
+    print(report(current(records)))
     if arguments.page is not None:
         write_text(arguments.page, page(records))
 

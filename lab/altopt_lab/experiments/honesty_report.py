@@ -1,5 +1,6 @@
 """The table of honesty runs: how often intervals hold, how wide they are, and how far estimates are from the truth."""
 
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
@@ -55,7 +56,10 @@ HEADER = (
 
 
 def page(records: Sequence[Record]) -> str:
-    """The page, every number from the records."""
+    """The page, every number from the records; of a run that was made again the last one counts."""
+    records = list({r["key"]: r for r in records}.values())
+    makers = Counter((r["fit_code"], r.get("commit", "unknown").rstrip("+")[:7]) for r in records)
+    made_by = ", ".join(f"{n} by {code} (commit {commit})" for (code, commit), n in makers.most_common())
     graphs = {r["dataset"] for r in records}
     seeds = max((int(r["seed"]) for r in records), default=-1) + 1
     words = (
@@ -64,7 +68,8 @@ def page(records: Sequence[Record]) -> str:
         "hidden nodes: how often the 95 % interval holds it, how often it lies wholly above, the mean error and the "
         "worst, the width in points and in widths of Wilson's interval of as many labels, the calibration error of the "
         "probabilities from 200 labels (20 of a class) on. Written by `make honesty` from `results/honesty.jsonl`, "
-        "which makes the runs that are not on record."
+        "which makes the runs that are not on record by the present code. Sums of the code that made them, as "
+        f"`results.md` has that of the present one: {made_by}."
     )
     return f"# How honest the estimates are\n\n{words}\n\n{report(records, listed=True)}\n"
 
