@@ -349,7 +349,6 @@ def test_where_the_usual_plan_learnt_nothing_half_of_the_usual_lead_is_enough():
     judge = Told({default: steady(0.5), other: steady(0.9)}, 4, n_classes=2)
     choice = choose(default, [other], judge)
     assert choice.plan is other
-    assert not choice.protected
     assert "'usual' was no better than naming the shares of the classes" in choice.reason
     judge.answers[default] = steady(0.6)
     assert choose(default, [other], judge).plan is default

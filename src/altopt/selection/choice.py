@@ -58,14 +58,11 @@ class Choice:
         Those compared, in order, and those that could not be fitted.
     reason : str
         Why, in words.
-    protected : bool
-        Whether another candidate had to win clearly; where the usual one learnt nothing, a lead is enough.
     """
 
     plan: Candidate
     considered: list[Considered]
     reason: str
-    protected: bool = True
 
     @property
     def judged(self) -> list[Considered]:
@@ -80,7 +77,7 @@ class Choice:
         considered = [*self.considered, *later.considered[repeated:]]
         if later.plan is self.plan:
             return replace(self, considered=considered)
-        return Choice(later.plan, considered, f"{self.reason} Then {later.reason}", self.protected)
+        return Choice(later.plan, considered, f"{self.reason} Then {later.reason}")
 
     def record(self) -> dict[str, Any]:
         rows = [entry.record() for entry in self.considered]

@@ -309,7 +309,7 @@ def decide(contest: Contest, usual: Candidate) -> Choice:
         reasons = [contest.told(usual, q) for q in judged]
         reasons += [NO_BETTER] if len(judged) < len(rivals) or not rivals else []
     considered = [contest.entry(q, usual, weights.get(q, 0.0)) for q in contest.played]
-    return Choice(best, considered, " ".join(reasons), protected=not contest.learnt_nothing(usual))
+    return Choice(best, considered, " ".join(reasons))
 
 
 def mixture_or_best(

@@ -357,8 +357,8 @@ class Evaluator:
         judged = [at_best_temperature(self.held_out(candidate, 0).F, codes) for candidate in candidates]
         losses = np.stack([of.losses for of in judged])
         hits = np.stack([of.P.argmax(axis=1) == codes for of in judged])
-        min_z = np.full(len(candidates), defaults.min_z if choice.protected else 0.0)
-        least = defaults.usual_lead / len(codes) * (1.0 if choice.protected else 0.5)
+        min_z = np.full(len(candidates), defaults.min_z)
+        least = defaults.usual_lead / len(codes)
         return Repeated(hits[0], lambda bag: hits[clear_winner(losses, min_z, least, bag)])
 
     def rate_of_features(self, choice: Choice) -> float | None:
