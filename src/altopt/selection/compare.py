@@ -123,7 +123,7 @@ class Contest:
         """Whether the labels still to be judged could hardly make candidates, so mixed, win clearly over the usual one.
 
         Their lead is carried forward from the first folds, with `min_z` standard errors of what the rest may bring, and
-        `usual_lead` at the least, to their favour. Not said where a clear lead is not what decides.
+        twice `usual_lead` at the least, to their favour. Not said where a clear lead is not what decides.
         """
         if self.learnt_nothing(usual) or any(
             self.edges_are_noise(q, usual) or self.plausibility(q, usual) is not None for q in weights
