@@ -264,6 +264,7 @@ def alternatives(
                 full_encoder=forest(defaults.forest_trees, defaults),
             )
         )
+    # wider X is never read as it is, but by its leading directions, which trees would cut up again
     if n_labels >= defaults.forest_labels and source.X.shape[1] <= defaults.hop_components:
         candidates.append(boosted_on_features(alone, source.X.shape[1], defaults))
     return candidates
